@@ -41,21 +41,44 @@ const without = {
   },
 };
 
+// The sources under src/later are a second script, which app.js loads on demand. It imports shared code from app.js
+// (src/shared.ts).
+const apart = {
+  name: "apart",
+  setup({ onResolve }) {
+    onResolve({ filter: /later\/later\.ts$/ }, ({ kind }) => (kind === "dynamic-import" ? { path: "./later.js", external: true } : undefined));
+  },
+};
+// Rules in src/pure that only later.js uses may import from message.ts, which is in app.js.
+const shared = {
+  name: "shared",
+  setup({ onResolve }) {
+    onResolve({ filter: /(^|\/)shared\.ts$|^\.\/message\.ts$|^preact\/jsx-runtime$/ }, () => ({ path: "./app.js", external: true }));
+  },
+};
+
 const common = { bundle: true, minify: true, legalComments: "none", charset: "utf8", logLevel: "warning", absWorkingDir: here };
-const script = await build({
-  ...common,
-  entryPoints: [source("main.tsx")],
-  format: "esm",
-  target: ["chrome123", "firefox120", "safari17.5"],
-  jsx: "automatic",
-  jsxImportSource: "preact",
-  outfile: join(out, "app.js"),
-  metafile: true,
-  plugins: [without],
-});
-// What esbuild has minified still becomes about 2 kB smaller after gzip.
-const { code } = await minify(readFileSync(join(out, "app.js"), "utf8"), { module: true, ecma: 2022, compress: { passes: 2, pure_getters: true, unsafe_arrows: true } });
-writeFileSync(join(out, "app.js"), code);
+/** Bundles a script; returns the sources that are in it. */
+async function script(name, entry, plugins) {
+  const { metafile } = await build({
+    ...common,
+    entryPoints: [source(entry)],
+    format: "esm",
+    target: ["chrome123", "firefox120", "safari17.5"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    outfile: join(out, name),
+    metafile: true,
+    plugins,
+  });
+  // What esbuild has minified still becomes about 2 kB smaller after gzip.
+  const { code } = await minify(readFileSync(join(out, name), "utf8"), { module: true, ecma: 2022, compress: { passes: 2, pure_getters: true, unsafe_arrows: true } });
+  writeFileSync(join(out, name), code);
+  return Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs).filter(path => inputs[path].bytesInOutput > 0));
+}
+const inputs = await script("app.js", "main.tsx", [without, apart]);
+const twice = (await script("later.js", "later/later.ts", [shared])).filter(path => inputs.includes(path) || path.includes("node_modules"));
+if (twice.length > 0) throw new Error(`in both scripts: ${twice.join(", ")}. Import it from src/shared.ts`);
 await build({
   ...common,
   entryPoints: [source("style/app.css")],
@@ -66,13 +89,13 @@ writeFileSync(join(out, "icon.svg"), readFileSync(source("icon.svg")));
 
 // The digest in the paths changes whenever one of these files does, so browsers may keep them forever.
 const digest = createHash("sha256");
-for (const name of ["app.css", "app.js", "icon.svg"]) digest.update(name).update("\0").update(readFileSync(join(out, name)));
+for (const name of ["app.css", "app.js", "icon.svg", "later.js"]) digest.update(name).update("\0").update(readFileSync(join(out, name)));
 const page = readFileSync(source("index.html"), "utf8").replaceAll("DIGEST", digest.digest("hex").slice(0, 16));
 writeFileSync(join(out, "index.html"), page);
 
 // What is in the bundle, with its license.
 const packages = new Set();
-for (const path of Object.keys(script.metafile.inputs)) {
+for (const path of inputs) {
   const name = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
   if (name) packages.add(name);
 }

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** Starts it; resolves to `{ url, close, cut, faults }`. Tests lose answers: `faults.answer(request)` returns "cut" or "gateway". */
+/** Starts it. `assets` is a directory, or chooses one for a path. Resolves to `{ url, close, cut, faults }`. Tests lose answers: `faults.answer(request)` returns "cut" or "gateway". */
 export function serve({ to, port = 0, assets }) {
   // One server, or several in turn.
   const targets = [to].flat().map(one => new URL(one));
@@ -24,13 +24,17 @@ export function serve({ to, port = 0, assets }) {
     response.end(JSON.stringify({ error: { code, message, request_id: "" } }));
   };
 
+  const directory = typeof assets === "function" ? assets : () => assets;
+  /** The script that the page of the directory loads later. */
+  const later = () => readFileSync(join(directory("/console/"), "index.html"), "utf8").match(/"([^"]+)app\.js"/)[1] + "later.js";
+
   /** The body from the directory, with the headers of the server, whose copy may be older. */
   function replaced(path, answer, response) {
     const name = /^\/console\/assets\/[^/]+\/([\w.-]+)$/.exec(path)?.[1] ?? "index.html";
     const { etag: _, "content-length": __, "transfer-encoding": ___, ...headers } = answer.headers;
     answer.resume();
     response.writeHead(answer.statusCode, { ...headers, "cache-control": "no-store" });
-    response.end(readFileSync(join(assets, name)));
+    response.end(readFileSync(join(directory(path), name)));
   }
 
   const server = http.createServer((request, response) => {
@@ -38,7 +42,9 @@ export function serve({ to, port = 0, assets }) {
     const isFile = assets && request.method === "GET" && path.startsWith("/console/");
     const headers = isFile ? { ...request.headers, "accept-encoding": "identity", "if-none-match": "" } : request.headers;
     const target = next();
-    const forward = http.request({ hostname: target.hostname, port: target.port, method: request.method, path: request.url, headers }, answer => {
+    // The server serves this file only to pages of its own build, and the directory may hold another build.
+    const url = isFile && path === later() ? path.replace(/later(?=\.js$)/, "app") : request.url;
+    const forward = http.request({ hostname: target.hostname, port: target.port, method: request.method, path: url, headers }, answer => {
       const fault = faults.answer(request);
       if (fault) answer.resume();
       if (fault === "cut") return void request.socket.destroy();

@@ -1,31 +1,35 @@
 // Writes src/wire/api.ts: the operations that the console uses, and the schemas that they need, from
-// docs/openapi/openapi.json. `node types.mjs --check` compares instead.
+// docs/openapi/openapi.json. The routes of the screens that are loaded later are in src/later/routes.ts.
+// `node types.mjs --check` compares instead.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const USED = [
   "showProfile", "updateProfile",
-  "listChats", "findChat", "createChat", "markChatRead", "renameChat", "deleteChat", "stopAgents", "playAgents",
+  "listChats", "findChat", "createChat", "markChatRead", "markAllChatsRead", "renameChat", "deleteChat", "stopAgents", "playAgents",
   "listMessages", "sendMessage", "editMessage", "deleteMessage", "listReceipts",
-  "listParticipants", "addParticipant", "removeParticipant", "listPeers",
-  "listAgents", "findAgent", "listConnections", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "listExecutions",
+  "listParticipants", "addParticipant", "setParticipantRole", "removeParticipant", "listPeers",
+  "listAgents", "findAgent", "listConnections", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "pauseAgent", "resumeAgent", "listExecutions",
   "listWork", "findWork", "retryWork", "deadLetterWork", "sendWorkAgain",
   "interruptAgent", "listUsage", "listOrganizationUsage",
   "showOrganization", "renameOrganization", "listMembers", "setMemberRole", "removeMember", "leaveOrganization",
   "listInvitations", "invite", "revokeInvitation", "acceptInvitation", "pauseOrganization", "resumeOrganization",
-  "showBudgets", "setBudgets", "listAuditEntries",
+  "showBudgets", "setBudgets", "listAuditEntries", "deleteAgents", "deleteChats", "findBulkDeletion",
   "reassignWork", "retryManyWork", "deadLetterManyWork", "reassignManyWork", "listMessageTree",
   "listContacts", "removeContact", "listReceivedContactRequests", "listSentContactRequests", "sendContactRequest", "approveContactRequest",
   "rejectContactRequest", "cancelContactRequest", "resolveHandle", "listDirectory",
+  "showBoard", "setGoal", "listTasks", "createTask", "findTask", "changeTask", "listTaskHistory",
   "listMemories", "archiveMemory", "restoreMemory", "supersedeMemory", "deleteMemory",
+  "findWebhook", "setWebhook", "removeWebhook", "rotateWebhookSecret", "enableWebhook", "listWebhookDeliveries", "resendWebhookDelivery",
   "listApiKeys", "createApiKey", "revokeApiKey", "listSessions", "endSession", "endOtherSessions",
   "apiVersion",
+  "showOverview", "showThroughput", "listOpenConnections", "listDisconnects", "listFlaggedAgents", "listAllAuditEntries",
+  "listUsers", "disableUser", "enableUser", "listAllAgents", "disableAgent", "enableAgent", "listOrganizations", "listPlans", "assignPlan",
 ];
 
 const here = dirname(fileURLToPath(import.meta.url));
 const document = JSON.parse(readFileSync(join(here, "../docs/openapi/openapi.json"), "utf8"));
-const target = join(here, "src/wire/api.ts");
 const needed = new Set();
 
 const named = ref => {
@@ -81,6 +85,7 @@ function parameters(operation, place) {
 
 const operations = [];
 const routes = [];
+const laterRoutes = [];
 for (const [path, methods] of Object.entries(document.paths)) {
   for (const [method, operation] of Object.entries(methods)) {
     if (!USED.includes(operation.operationId)) continue;
@@ -89,7 +94,7 @@ for (const [path, methods] of Object.entries(document.paths)) {
     let body = operation.requestBody?.content?.["application/json"]?.schema;
     // A body may be flat or wrapped in its object's name; the first form is the wrapped one.
     body = (body?.oneOf ?? body?.anyOf)?.[0] ?? body;
-    routes.push(`  ${operation.operationId}: "${method.toUpperCase()} ${path.replace(/^\/api\/v1\/me(?=\/)/, "")}",`);
+    (/^\/api\/v1\/(operator|me\/memories|me\/bulk-deletions)\b|\/(tree|board|tasks|bulk-delete|webhook)\b/.test(path) ? laterRoutes : routes).push(`  ${operation.operationId}: "${method.toUpperCase()} ${path.replace(/^\/api\/v1\/me(?=\/)/, "")}",`);
     operations.push(`  ${operation.operationId}: {\n    path: ${parameters(operation, "path")};\n    query: ${parameters(operation, "query")};\n` +
       `    body: ${body ? type(body) : "undefined"};\n    answer: ${answer ? type(answer) : "undefined"};\n  };`);
   }
@@ -113,13 +118,15 @@ const text = `// Generated from docs/openapi/openapi.json by types.mjs. Do not e
   [...schemas].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one).join("\n\n") +
   `\n\nexport interface Operations {\n${operations.join("\n")}\n}\n\n` +
   `/** Paths are below /api/v1/me, unless they begin with /api/. */\n` +
-  `export const ROUTES: Record<keyof Operations, string> = {\n${routes.join("\n")}\n};\n`;
+  `export const ROUTES = {\n${routes.join("\n")}\n} as Record<keyof Operations, string>;\n`;
+const laterText = `// Generated from docs/openapi/openapi.json by types.mjs. Do not edit.\n\n` +
+  `export const ROUTES = {\n${laterRoutes.join("\n")}\n};\n`;
 
-if (process.argv.includes("--check")) {
-  if (readFileSync(target, "utf8") !== text) {
-    console.error("src/wire/api.ts does not match docs/openapi/openapi.json. Run `node types.mjs`.");
+for (const [name, content] of [["src/wire/api.ts", text], ["src/later/routes.ts", laterText]]) {
+  const target = join(here, name);
+  if (!process.argv.includes("--check")) writeFileSync(target, content);
+  else if (readFileSync(target, "utf8") !== content) {
+    console.error(`${name} does not match docs/openapi/openapi.json. Run \`node types.mjs\`.`);
     process.exit(1);
   }
-} else {
-  writeFileSync(target, text);
 }

@@ -69,6 +69,7 @@ impl Direct {
                         follows_foreign: false,
                         organization: None,
                         respond_by: None,
+                        attachments: Vec::new(),
                         max_hops: MaxHops::default(),
                         exceeded: None,
                         is_notice: false,

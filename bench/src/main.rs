@@ -30,6 +30,7 @@ mod sends;
 mod skim;
 mod slow;
 mod stats;
+mod transfers;
 
 use std::path::PathBuf;
 
@@ -97,6 +98,8 @@ enum What {
     Nodes,
     /// One socket of a thousand in a room stops reading: what the others notice.
     Slow,
+    /// Sends beside files that are uploaded and downloaded.
+    Transfers,
     /// The bare server, which the others start.
     #[command(hide = true)]
     Bare {
@@ -130,6 +133,7 @@ async fn run(arguments: &Arguments) {
         What::Connect { .. } => "connect",
         What::Latency { .. } => "latency",
         What::Nodes => "nodes",
+        What::Transfers => "transfers",
         What::Slow | What::Bare { .. } => "slow",
     };
     report::write(&arguments.results, name, &machine, &rows);
@@ -153,9 +157,10 @@ async fn measure(arguments: &Arguments) -> Vec<Row> {
     match arguments.what {
         What::All => {
             let mut rows = Measured::default();
-            rows.add(sends(rounds, store).await);
-            for place in places(store) {
-                rows.add(loops::run(&place, rounds).await);
+            let (measured, rates) = sends(rounds, store).await;
+            rows.add(measured);
+            for (place, [sends, _]) in places(store).zip(rates) {
+                rows.add(loops::run(&place, rounds, Some(sends)).await);
                 rows.add(reads::run(&place, rounds).await);
                 rows.add(memory::run(&place, 1_000_000).await);
             }
@@ -164,11 +169,14 @@ async fn measure(arguments: &Arguments) -> Vec<Row> {
             rows.add(connect::run(10_000).await);
             rows.add(latency::run(500, 20).await);
             rows.add(slow::run().await);
+            for place in places(store) {
+                rows.add(transfers::run(&place, rounds).await);
+            }
             rows.all
         }
-        What::Sends => sends(rounds, store).await,
+        What::Sends => sends(rounds, store).await.0,
         What::Reads => over(store, async |place| reads::run(&place, rounds).await).await,
-        What::Loops => over(store, async |place| loops::run(&place, rounds).await).await,
+        What::Loops => over(store, async |place| loops::run(&place, rounds, None).await).await,
         What::Memory { messages } => over(store, async |place| memory::run(&place, messages).await).await,
         What::Fanout => {
             let mut rows = fanout::run(1000, rounds).await;
@@ -179,6 +187,7 @@ async fn measure(arguments: &Arguments) -> Vec<Row> {
         What::Latency { rate, seconds } => latency::run(rate, seconds).await,
         What::Nodes => nodes::run(rounds).await,
         What::Slow => slow::run().await,
+        What::Transfers => over(store, async |place| transfers::run(&place, rounds).await).await,
         What::Bare { .. } => Vec::new(),
     }
 }
@@ -198,8 +207,8 @@ async fn over(store: Option<Store>, measure: impl AsyncFn(Place) -> Vec<Row>) ->
     rows
 }
 
-/// Sends on each store, and the embedded one beside PostgreSQL.
-async fn sends(rounds: usize, store: Option<Store>) -> Vec<Row> {
+/// Sends on each store, and the embedded one beside PostgreSQL; and the rates of each store.
+async fn sends(rounds: usize, store: Option<Store>) -> (Vec<Row>, Vec<[f64; 2]>) {
     let (mut rows, mut rates) = (Vec::new(), Vec::new());
     for place in places(store) {
         let (measured, rate) = sends::run(&place, rounds).await;
@@ -209,5 +218,5 @@ async fn sends(rounds: usize, store: Option<Store>) -> Vec<Row> {
     if let [postgres, embedded] = rates[..] {
         rows.extend(sends::embedded_beside_postgres(embedded, postgres));
     }
-    rows
+    (rows, rates)
 }

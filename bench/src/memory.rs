@@ -1,5 +1,6 @@
 //! What the process keeps: when nothing is asked of it, and after a million messages.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use e2e::message;
@@ -51,7 +52,9 @@ pub(crate) async fn run(place: &Place, messages: u64) -> Vec<Row> {
         unit: "MB",
         target: Some(Target::AtMost(most)),
     };
+    let program = mb(fs::metadata(e2e::program()).unwrap().len());
     vec![
+        row("size of the program", number(program, "MB"), program, 30.0),
         row("memory of an idle server", number(mb(idle), "MB"), mb(idle), 20.0),
         row(
             "growth for each million messages",

@@ -9,8 +9,9 @@ use tempfile::TempDir;
 use testkit::postgres::programs;
 
 use crate::places::{Place, Served};
+use crate::process::cpu_of_ended_children;
 use crate::seed::STORED_A_ROOM;
-use crate::stats::{median, quantile};
+use crate::stats::{median, micros, quantile};
 
 /// Rooms that there are.
 const ROOMS: u32 = 1000;
@@ -34,6 +35,19 @@ pub(crate) struct Ran {
     pub(crate) median: f64,
     /// What one of a hundred took longer than.
     pub(crate) p99: f64,
+    /// Microseconds of the processor for each, of pgbench and PostgreSQL together.
+    pub(crate) cpu: f64,
+}
+
+/// Which rows a transaction reads.
+#[derive(Clone, Copy)]
+pub(crate) enum Read {
+    /// The oldest open delivery in a room where none is.
+    NoNext,
+    /// The oldest open delivery with its message.
+    Next,
+    /// The newest 50 messages for an agent in a room.
+    Context,
 }
 
 /// The fewest tables and indexes with which a message and its open deliveries can be found.
@@ -74,6 +88,7 @@ const TABLES: &str = "CREATE TABLE bench_chats (
 
 /// A database to send into.
 pub(crate) struct PgBench {
+    place: Place,
     served: Served,
     scripts: TempDir,
 }
@@ -83,7 +98,7 @@ impl PgBench {
     pub(crate) async fn start(place: &Place) -> Self {
         let mut served = place.serve().await;
         served.server.terminate().await;
-        let bench = Self { served, scripts: TempDir::new().unwrap() };
+        let bench = Self { place: place.clone(), served, scripts: TempDir::new().unwrap() };
         run_sql(
             &bench.url(),
             &format!(
@@ -93,7 +108,9 @@ impl PgBench {
                  INSERT INTO bench_messages SELECT gen_random_uuid(), id, n, 'text', \
                    'what was said, and it was this that was said, ' || n || ' times', id, 'Agent', 'Sender 1', '[]', NULL, \
                    now(), now() FROM bench_chats, generate_series(1, {STORED_A_ROOM}) AS n;\n\
-                 INSERT INTO bench_deliveries SELECT id, chat_id, sequence, TRUE, 1, now(), now() FROM bench_messages;\n\
+                 INSERT INTO bench_deliveries SELECT chat_id, chat_id, sequence, TRUE, 1, now(), now() FROM bench_messages;\n\
+                 UPDATE bench_deliveries SET processed_at = NULL \
+                 WHERE chat_id = ('00000003-0000-0000-0000-000000000001')::uuid AND sequence = {STORED_A_ROOM};\n\
                  VACUUM ANALYZE bench_chats, bench_messages, bench_deliveries;\n"
             ),
         );
@@ -104,10 +121,22 @@ impl PgBench {
         self.served.database_url().unwrap()
     }
 
-    /// So many clients send texts of so many bytes for so many seconds, as fast as they are answered.
+    /// Sends texts of this number of bytes for this number of seconds, with clients that each begin when they have their last
+    /// answer.
     pub(crate) fn send(&self, rooms: Rooms, clients: u32, seconds: u32, bytes: usize) -> Ran {
-        let script = self.scripts.path().join("send.sql");
-        fs::write(&script, statement(rooms, bytes)).unwrap();
+        self.run(&statement(rooms, bytes), clients, seconds)
+    }
+
+    /// Reads for this number of seconds with this number of clients, each of which begins when it has its last answer.
+    pub(crate) fn read(&self, read: Read, clients: u32, seconds: u32) -> Ran {
+        self.run(&query(read), clients, seconds)
+    }
+
+    fn run(&self, text: &str, clients: u32, seconds: u32) -> Ran {
+        let script = self.scripts.path().join("transaction.sql");
+        fs::write(&script, text).unwrap();
+        let cpu = || self.place.cpu() + cpu_of_ended_children();
+        let before = cpu();
         let logs = TempDir::new_in(self.scripts.path()).unwrap();
         let output = Command::new(programs().join("pgbench"))
             .args(["--no-vacuum", "--protocol=prepared", "--log", "--log-prefix=log"])
@@ -124,8 +153,10 @@ impl PgBench {
         assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
         let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")).expect("pgbench tells its rate");
         let rate = rate.split(' ').next().unwrap().parse().unwrap();
-        let mut waits = waits(&logs);
-        Ran { rate, median: median(&mut waits), p99: quantile(&mut waits, 0.99) }
+        let (mut waits, spent) = (waits(&logs), cpu().saturating_sub(before));
+        #[expect(clippy::cast_precision_loss, reason = "far below the limit")]
+        let cpu = micros(spent) / waits.len() as f64;
+        Ran { rate, median: median(&mut waits), p99: quantile(&mut waits, 0.99), cpu }
     }
 }
 
@@ -177,6 +208,32 @@ fn statement(rooms: Rooms, bytes: usize) -> String {
         mention(one),
         mention(other),
     )
+}
+
+/// What is read, with the fewest columns that an answer needs.
+fn query(read: Read) -> String {
+    let (room, condition, order) = match read {
+        Read::NoNext => (format!("random(2, {ROOMS})"), " AND processed_at IS NULL", "LIMIT 1"),
+        Read::Next => ("1".to_owned(), " AND processed_at IS NULL", "LIMIT 1"),
+        Read::Context => (format!("random(1, {ROOMS})"), "", "DESC LIMIT 50"),
+    };
+    let id = "('00000003-0000-0000-0000-' || lpad(to_hex(:room::int), 12, '0'))::uuid";
+    format!(
+        "\\set room {room}\n\
+         SELECT id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, \
+           current_attempt, delivered_at, processed_at \
+         FROM bench_deliveries JOIN bench_messages USING (chat_id, sequence) \
+         WHERE agent_id = {id} AND chat_id = {id}{condition} ORDER BY sequence {order};\n"
+    )
+}
+
+/// Runs a query that gives one number.
+pub(crate) fn ask_sql(url: &str, query: &str) -> f64 {
+    let psql = Command::new(programs().join("psql"))
+        .args(["--no-psqlrc", "--quiet", "--tuples-only", "--set=ON_ERROR_STOP=1", "--command", query, url])
+        .output()
+        .unwrap();
+    String::from_utf8(psql.stdout).unwrap().trim().parse().expect("one number")
 }
 
 /// Runs statements.

@@ -71,6 +71,53 @@ pub(crate) fn cpu(pid: u32) -> Duration {
     Duration::from_nanos(nanoseconds.sum())
 }
 
+/// How long a process, its children, and those of them that have ended have been on a processor.
+pub(crate) fn cpu_of_family(pid: u32) -> Duration {
+    let processes = fs::read_dir("/proc").unwrap();
+    let ids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    // A process may end while this is read; its parent then has its times.
+    let ticks = ids.filter_map(|id| {
+        let Times { parent, own, waited } = Times::of(&id.to_string())?;
+        match () {
+            () if id == pid => Some(own + waited),
+            () if parent == pid => Some(own),
+            () => None,
+        }
+    });
+    Duration::from_millis(ticks.sum::<u64>() * TICK_MS)
+}
+
+/// How long all children of this process that have ended were on a processor.
+pub(crate) fn cpu_of_ended_children() -> Duration {
+    Duration::from_millis(Times::of("self").unwrap().waited * TICK_MS)
+}
+
+/// A tick of `/proc/PID/stat`, which Linux fixes for programs.
+const TICK_MS: u64 = 10;
+
+/// Ticks on a processor.
+struct Times {
+    parent: u32,
+    own: u64,
+    /// Those of children that were waited for.
+    waited: u64,
+}
+
+impl Times {
+    fn of(process: &str) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name before it may contain anything.
+        let (_, rest) = text.rsplit_once(") ")?;
+        let words = rest.split(' ').collect::<Vec<_>>();
+        let ticks = |place: usize| words.get(place)?.parse::<u64>().ok();
+        Some(Self {
+            parent: words.get(1)?.parse().ok()?,
+            own: ticks(11)? + ticks(12)?,
+            waited: ticks(13)? + ticks(14)?,
+        })
+    }
+}
+
 /// Resident memory in bytes.
 pub(crate) fn resident(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();

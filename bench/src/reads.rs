@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::http::{Connection, of_agent, request};
 use crate::load::{self, Asker};
+use crate::pgbench::{PgBench, Read};
 use crate::places::{Place, Served};
 use crate::process::Bare;
 use crate::report::{Row, Target, number};
@@ -15,14 +16,18 @@ use crate::seed::{self, Past};
 use crate::stats::{median, millis};
 
 /// Connections that ask at once.
-const ASKERS: usize = 32;
+const ASKERS: u32 = 32;
+
+/// The same beside pgbench.
+const FEW_ASKERS: u32 = 8;
 
 /// Messages of the long and of the short room.
 const MANY: u32 = 1_000_000;
 const FEW: u32 = 1000;
 
 const WARM: Duration = Duration::from_millis(300);
-const TIME: Duration = Duration::from_secs(2);
+const SECONDS: u32 = 2;
+const TIME: Duration = Duration::from_secs(SECONDS as u64);
 
 /// Starts of the server that are timed.
 const STARTS: usize = 7;
@@ -36,8 +41,8 @@ struct Question {
 pub(crate) async fn run(place: &Place, rounds: usize) -> Vec<Row> {
     let mut served = place.serve().await;
     let ann = served.server.user("ann");
-    // In the long room, in the short one, and in one where nothing was before.
-    let agents = scene::agents(&served.server, &ann, 3).await;
+    // In the long room, in the short one, in one where nothing was before, and in one where nothing waits.
+    let agents = scene::agents(&served.server, &ann, 4).await;
     let rooms = scene::rooms(&ann, &agents, 1).await;
     served.server.terminate().await;
     let past = |index: usize, messages| Past {
@@ -48,7 +53,7 @@ pub(crate) async fn run(place: &Place, rounds: usize) -> Vec<Row> {
     };
     seed::write(&served, &[past(0, MANY), past(1, FEW)]);
     let mut rows = vec![cold_start(place, &mut served).await];
-    for (agent, room) in agents.iter().zip(&rooms) {
+    for (agent, room) in agents.iter().zip(&rooms).take(3) {
         ann.sent(room, "what waits", &[&agent.id]).await;
     }
     let bare = Bare::start().await;
@@ -56,6 +61,9 @@ pub(crate) async fn run(place: &Place, rounds: usize) -> Vec<Row> {
     rows.push(reads.who_asks(&agents[0]).await);
     rows.extend(reads.next(&agents, &rooms).await);
     rows.extend(reads.context(&agents, &rooms).await);
+    if matches!(place, Place::Postgres(_)) {
+        rows.extend(reads.beside_pgbench(&agents, &rooms).await);
+    }
     rows
 }
 
@@ -120,6 +128,26 @@ impl Reads<'_> {
         rows
     }
 
+    /// What agents ask most, beside one statement on the leanest tables.
+    async fn beside_pgbench(&self, agents: &[Api], rooms: &[String]) -> Vec<Row> {
+        let pgbench = PgBench::start(self.place).await;
+        let asked = [
+            ("/next without a message, 8 connections", 3, "messages/next", Read::NoNext, 0.4),
+            ("/next with a message, 8 connections", 0, "messages/next", Read::Next, 0.3),
+            ("context of 50, 8 connections", 0, "context?limit=50", Read::Context, 0.3),
+        ];
+        let mut rows = Vec::new();
+        for (what, index, path, read, least) in asked {
+            let question = self.question(&agents[index], &format!("/chats/{}/{path}", rooms[index]));
+            let theirs = || async { pgbench.read(read, FEW_ASKERS, SECONDS).rate };
+            let ours = || question.rate_of(FEW_ASKERS);
+            let (ours, theirs, ratio) = self.medians(ours, theirs).await;
+            let beside = format!("pgbench {}", number(theirs, "/s"));
+            rows.push(self.row(what, (ours, &beside), ratio, Target::AtLeast(least)));
+        }
+        rows
+    }
+
     /// The cursor of the last page that is full: all are followed.
     async fn deepest(&self, agent: &Api, room: &str) -> String {
         let mut connection = Connection::open(&self.served.server.address()).await;
@@ -176,12 +204,16 @@ impl Reads<'_> {
         Question { address: self.bare.address.clone(), bytes: of(bytes.saturating_sub(head)) }
     }
 
-    /// The medians of both rates, and of their ratio in each round.
     async fn rates(&self, one: &Question, other: &Question) -> (f64, f64, f64) {
+        self.medians(|| one.rate_of(ASKERS), || other.rate_of(ASKERS)).await
+    }
+
+    /// The medians of both rates, and of their ratio in each round.
+    async fn medians(&self, one: impl AsyncFn() -> f64, other: impl AsyncFn() -> f64) -> (f64, f64, f64) {
         let (mut ones, mut others, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         // The first round is for warming up.
         for round in 0..=self.rounds {
-            let (one, other) = (one.rate().await, other.rate().await);
+            let (one, other) = (one().await, other().await);
             if round > 0 {
                 ones.push(one);
                 others.push(other);
@@ -193,8 +225,9 @@ impl Reads<'_> {
 }
 
 impl Question {
-    async fn rate(&self) -> f64 {
-        let askers = (0..ASKERS).map(|_| Asker::of(vec![self.bytes.clone()])).collect();
+    /// The number of answers per second with this number of connections.
+    async fn rate_of(&self, askers: u32) -> f64 {
+        let askers = (0..askers).map(|_| Asker::of(vec![self.bytes.clone()])).collect();
         load::closed(&self.address, askers, Instant::now(), WARM, TIME).await.rate()
     }
 }

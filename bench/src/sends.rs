@@ -12,7 +12,7 @@ use crate::direct::Direct;
 use crate::flock::{Flock, Keep};
 use crate::http::of_agent;
 use crate::load::{self, Asker, Ran, stamped_text};
-use crate::pgbench::{self, PgBench, Rooms};
+use crate::pgbench::{self, PgBench, Rooms, ask_sql};
 use crate::places::{Place, Served};
 use crate::process::{cpu, until_idle};
 use crate::report::{Row, Target, number};
@@ -45,6 +45,7 @@ enum Spread {
 }
 
 struct Scene {
+    place: Place,
     served: Served,
     senders: Vec<Api>,
     receivers: Vec<Api>,
@@ -61,6 +62,8 @@ struct Shown {
     pushed: Vec<u32>,
     /// Microseconds of the server's processor for each message.
     cpu: f64,
+    /// The same with what PostgreSQL needs.
+    cpu_with_store: f64,
 }
 
 /// What was measured in all rounds.
@@ -77,6 +80,10 @@ struct Figures {
     slow: Vec<f64>,
     slow_of_eight: Vec<f64>,
     cpu: Vec<f64>,
+    /// Ours with PostgreSQL's, and pgbench's with PostgreSQL's.
+    cpu_with_store: Vec<(f64, f64)>,
+    /// Bytes of indexes for each message.
+    indexed: Option<f64>,
     pushed: Vec<f64>,
     steps: Vec<f64>,
     hot_share: Vec<f64>,
@@ -99,6 +106,7 @@ pub(crate) async fn run(place: &Place, rounds: usize) -> (Vec<Row>, [f64; 2]) {
     };
     let direct = Direct::open(&scene.served, &scene.senders, &scene.receivers, &scene.rooms).await;
     let mut figures = Figures::default();
+    let before = Indexed::of(&scene.served);
     // The first round is for warming up.
     for round in 0..=rounds {
         let measured = scene.round(pgbench.as_ref(), &direct).await;
@@ -106,6 +114,7 @@ pub(crate) async fn run(place: &Place, rounds: usize) -> (Vec<Row>, [f64; 2]) {
             figures.add(measured);
         }
     }
+    figures.indexed = Indexed::of(&scene.served).zip(before).map(|(after, before)| after.each_since(&before));
     let most = median(&mut figures.few.ours.clone());
     for _ in 0..rounds {
         let half = scene.at_rate(most / 2.0).await;
@@ -130,6 +139,27 @@ pub(crate) fn embedded_beside_postgres(embedded: [f64; 2], postgres: [f64; 2]) -
         row("sends, 32 senders, 32 rooms, beside PostgreSQL", 0, 2.0),
         row("sends, 32 senders, 1,000 rooms, beside PostgreSQL", 1, 1.5),
     ]
+}
+
+/// What the indexes of messages and deliveries take.
+struct Indexed {
+    bytes: f64,
+    messages: f64,
+}
+
+impl Indexed {
+    /// On PostgreSQL, which says it.
+    fn of(served: &Served) -> Option<Self> {
+        let url = served.database_url()?;
+        Some(Self {
+            bytes: ask_sql(&url, "SELECT pg_indexes_size('messages') + pg_indexes_size('deliveries')"),
+            messages: ask_sql(&url, "SELECT count(*) FROM messages"),
+        })
+    }
+
+    fn each_since(&self, before: &Self) -> f64 {
+        (self.bytes - before.bytes) / (self.messages - before.messages)
+    }
 }
 
 /// One round: each run of ours beside the one of pgbench.
@@ -171,7 +201,7 @@ impl Scene {
         let server = &here.server;
         let origin = Instant::now();
         let flock = Flock::open(wishes(server, &receivers, &rooms, &hot), Keep::Waits(origin)).await;
-        Self { served: here, senders, receivers, rooms, hot, flock, origin }
+        Self { place: place.clone(), served: here, senders, receivers, rooms, hot, flock, origin }
     }
 
     async fn round(&self, pgbench: Option<&PgBench>, direct: &Direct) -> Round {
@@ -202,12 +232,14 @@ impl Scene {
     async fn shown(&self, load: impl Future<Output = Ran>) -> Shown {
         let pid = self.served.server.pid();
         until_idle(pid).await;
-        let (frames, before) = (self.flock.frames(), cpu(pid));
+        let (frames, before, store) = (self.flock.frames(), cpu(pid), self.place.cpu());
         let ran = load.await;
         self.flock.until_frames(frames + 2 * ran.asked).await;
         #[expect(clippy::cast_precision_loss, reason = "far below the limit")]
-        let cpu = micros(cpu(pid).saturating_sub(before)) / ran.asked as f64;
-        Shown { ran, pushed: self.flock.take_waits(), cpu }
+        let each = |time| micros(time) / ran.asked as f64;
+        let cpu = each(cpu(pid).saturating_sub(before));
+        let cpu_with_store = cpu + each(self.place.cpu().saturating_sub(store));
+        Shown { pushed: self.flock.take_waits(), ran, cpu, cpu_with_store }
     }
 
     fn askers(&self, senders: usize, spread: Spread) -> Vec<Asker> {
@@ -287,6 +319,8 @@ impl Figures {
         self.slow.extend(round.few.1.as_ref().map(|theirs| theirs.p99));
         self.slow_of_eight.extend(round.eight.1.as_ref().map(|theirs| theirs.p99));
         self.cpu.push(round.few.0.cpu);
+        let theirs = round.few.1.as_ref().map(|theirs| theirs.cpu);
+        self.cpu_with_store.extend(theirs.map(|theirs| (round.few.0.cpu_with_store, theirs)));
         let pushed = &round.eight.0.pushed;
         self.pushed.push(wait_quantile(pushed, 0.99));
         let late = pushed.iter().filter(|wait| f64::from(**wait) / 1e3 >= STEP_MS).count();
@@ -350,7 +384,31 @@ impl Figures {
             plain("from send to socket, p99, half of the rate", median(&mut self.half), "ms", Some(10.0)),
             plain("server CPU for each send with two pushes", median(&mut self.cpu), "us", None),
         ]);
+        rows.extend(self.cpu_with_store());
+        rows.extend(self.indexed.map(|bytes| {
+            let what = "indexes of messages and deliveries, for each message with two";
+            plain(what, bytes, "bytes", Some(250.0))
+        }));
         rows
+    }
+
+    /// The processor's time for a send, beside pgbench.
+    fn cpu_with_store(&self) -> Option<Row> {
+        if self.cpu_with_store.is_empty() {
+            return None;
+        }
+        let of = |part: fn(&(f64, f64)) -> f64| {
+            median(&mut self.cpu_with_store.iter().map(part).collect::<Vec<_>>())
+        };
+        Some(Row {
+            store: Place::POSTGRES,
+            what: "CPU of server and PostgreSQL for each send with two pushes".to_owned(),
+            figure: number(of(|pair| pair.0), "us"),
+            beside: format!("pgbench and PostgreSQL {}", number(of(|pair| pair.1), "us")),
+            judged: of(|(ours, theirs)| ours / theirs),
+            unit: "x",
+            target: Some(Target::AtMost(1.2)),
+        })
     }
 
     fn one_row(&self, store: &'static str) -> Row {

@@ -16,13 +16,12 @@ import { Login, Mark, Register, SetPassword } from "./screens/Entrance.tsx";
 import { Join } from "./screens/Join.tsx";
 import { Organization } from "./screens/Organization.tsx";
 import { GoTo } from "./screens/GoTo.tsx";
-import { Memories } from "./screens/Memories.tsx";
+import { Later } from "./screens/Later.tsx";
 import { People } from "./screens/People.tsx";
 import { NewRoom, Rooms } from "./screens/Rooms.tsx";
 import { Room } from "./screens/Room.tsx";
 import { Settings } from "./screens/Settings.tsx";
 import { Sidebar } from "./screens/Sidebar.tsx";
-import { Tree } from "./screens/Tree.tsx";
 import { Work } from "./screens/Work.tsx";
 import { OwnUsage } from "./screens/Usage.tsx";
 import * as agents from "./store/agents.ts";
@@ -32,7 +31,7 @@ import { hasShortcuts } from "./store/look.ts";
 import * as organization from "./store/organization.ts";
 import * as rooms from "./store/rooms.ts";
 import { BASE, follow, go, place, visits } from "./store/route.ts";
-import { phase, start, user } from "./wire/session.ts";
+import { isOperator, phase, start, user } from "./wire/session.ts";
 import { w } from "./words.ts";
 
 function App() {
@@ -90,15 +89,20 @@ function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | nu
   }, [visit]);
   if (path === "/register" && organization.invitation.value) return <Join />;
   if (path === "/" || path === "/login" || path === "/register") return <Rooms onNewRoom={onNewRoom} />;
-  if (kind === "rooms" && id && part === "tree" && message) return <Tree room={id} message={message} />;
+  if (kind === "rooms" && id && part === "tree" && message) return <Later title={w.tree.title}>{({ Tree }) => <Tree room={id} message={message} />}</Later>;
+  if ((kind === "rooms" || kind === "agents") && id === "delete") return <Later title={w.several}>{({ BulkDelete }) => <BulkDelete key={kind} kind={kind} />}</Later>;
   if (kind === "rooms" && id) return <Room key={id} id={id} at={at} />;
   if (path === "/agents" || path === "/agents/new") return <Agents isRegistering={path === "/agents/new"} onRoom={onRoom} />;
   if (kind === "agents" && id) return <Agent key={id} id={id} onRoom={onRoom} />;
   if (path === "/work") return <Work />;
   if (path === "/usage") return <OwnUsage />;
   if (kind === "organization" && Object.hasOwn(w.organization.tabs, id ?? "")) return <Organization key="organization" tab={id ?? ""} />;
+  if (kind === "operator") {
+    return isOperator.value ? <Later title={w.operator.title}>{({ Operator }) => <Operator tab={path.slice("/operator/".length)} />}</Later>
+      : <Blank title={w.operator.title} text={w.operator.notYours} />;
+  }
   if (path === "/people") return <People onRoom={onRoom} />;
-  if (path === "/memories") return <Memories />;
+  if (path === "/memories") return <Later title={w.memories.title}>{({ Memories }) => <Memories />}</Later>;
   if (path === "/settings") return <Settings />;
   return <Blank title={w.notFound.title} text={w.notFound.text} />;
 }
@@ -161,6 +165,8 @@ effect(() => {
   if (phase.value === "in" && place.value.path === "/login") queueMicrotask(() => go(organization.invitation.value ? "/register" : (place.value.query.get("to") ?? "/"), true));
   if (phase.value === "out") document.title = w.app;
 });
+
+export * from "./shared.ts";
 
 render(<App />, document.getElementById("app")!);
 void start();

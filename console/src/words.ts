@@ -2,9 +2,9 @@
 
 import type { State } from "./pure/message.ts";
 import { many } from "./words/many.ts";
-import { tree, work } from "./words/work.ts";
+import { work } from "./words/work.ts";
 import { agentWork, organization, usage } from "./words/organization.ts";
-import { access, contacts, goTo, memories } from "./words/people.ts";
+import { access, contacts, goTo } from "./words/people.ts";
 
 export const errors = {
   unreachable: "The server cannot be reached. Check your connection and try again.",
@@ -36,6 +36,7 @@ export const w = {
   unencrypted: "This connection is not encrypted. Use HTTPS for anything but a trusted network.",
   again: "Try again",
   loadMore: "Load more",
+  several: "Delete several",
   remove: "Remove",
   clear: "Clear filters",
   done: "Done",
@@ -43,6 +44,13 @@ export const w = {
   noLimit: "no limit",
   broken: "Something went wrong",
   notFound: { title: "Page not found", text: "There is no page at this address.", home: "Go to your rooms" },
+
+  unloaded: "This page could not be loaded. Check your connection, or reload to get the current version.",
+  reload: "Reload",
+  operator: {
+    title: "Server",
+    notYours: "Only operators of this server can open this page. The operator interface may also be turned off.",
+  },
 
   link: {
     open: "Connected",
@@ -78,7 +86,7 @@ export const w = {
   },
   register: {
     title: "Create your account",
-    handleHint: "3 to 39 characters: a to z, 0 to 9, dot, and hyphen. It cannot be changed.",
+    handleHint: "3 to 30 characters: a to z, 0 to 9, dot, and hyphen. It cannot be changed.",
     submit: "Create account",
     toLogin: "I have an account",
   },
@@ -92,6 +100,8 @@ export const w = {
     none: "No rooms yet",
     nothingYet: "No messages yet",
     you: "You",
+    markAll: "Mark all as read",
+    muted: "muted",
     unread: (count: number, mentions: number) => many(count, "unread message") + (mentions > 0 ? `, ${many(mentions, "mention")}` : ""),
   },
   rooms: {
@@ -133,6 +143,8 @@ export const w = {
     reply: "Reply",
     copyText: "Copy text",
     copyLink: "Copy link",
+    mute: "Mute",
+    unmute: "Unmute",
     markUnread: "Mark as unread from here",
     newLine: "New",
     edit: "Edit",
@@ -146,6 +158,20 @@ export const w = {
     table: "Table",
     taskDone: "done",
     taskOpen: "open",
+  },
+  board: {
+    title: "Board",
+    statuses: { blocked: "Blocked", failed: "Failed", in_progress: "In progress", in_review: "In review", pending: "Pending", completed: "Completed" },
+  },
+  files: {
+    attach: "Attach files",
+    unloaded: "Files cannot be loaded or attached now. Check your connection, or reload the page.",
+    names: (names: string[]) => `${names.length === 1 ? "File" : "Files"}: ${names.join(", ")}`,
+    /** The text of a message that has none of its own. */
+    shared: (names: string[]) => `Shared ${names.length === 1 ? "a file" : `${names.length} files`}: ${names.join(", ")}`,
+    wait: "Waiting for files to upload.",
+    fix: "Some files were not uploaded. Try again, or remove them.",
+    count: (count: number) => many(count, "file"),
   },
   outbox: {
     sending: "Sending…",
@@ -210,7 +236,7 @@ export const w = {
     offline: "It is not connected.",
     offlineSince: (time: string, reason: string) => `Disconnected since ${time}${reason ? ` (${reason})` : ""}.`,
     stopped: "It is stopped in this room.",
-    paused: "The organization is paused.",
+    paused: (reason: string) => (reason ? `It is paused: ${reason}` : "The agent or the room’s organization is paused."),
     gone: "It has left the room.",
     position: (count: number) => (count === 0 ? "This message is next in its queue." : `${many(count, "message")} before it in the queue.`),
     behind: (count: number) => `${many(count, "more message")} ${count === 1 ? "is" : "are"} waiting behind this one.`,
@@ -264,6 +290,9 @@ export const w = {
     filter: "Find by name or handle",
     addOne: "Add",
     added: (name: string) => `${name} is in the room now.`,
+    make: { owner: "Make owner", admin: "Make admin", member: "Make member" },
+    roleDone: (name: string, role: string) => `${name} is ${role === "member" ? "a member" : role === "admin" ? "an admin" : "an owner"} of this room now.`,
+    remove: "Remove from room",
     removeAsk: (name: string) => `Remove ${name} from this room?`,
     connected: "connected",
     notConnected: "not connected",
@@ -314,8 +343,8 @@ export const w = {
     waiting: "Waiting for the first connection…",
     waitingAgain: "Waiting for it to connect with the new key…",
     connected: (name: string) => `${name} is connected`,
-    unsavedTitle: "Close without copying the key?",
-    unsaved: "You have not copied the key. It cannot be shown again.",
+    unsavedTitle: (what: string) => `Close without copying the ${what}?`,
+    unsaved: (what: string) => `You have not copied the ${what}. It cannot be shown again.`,
     unsavedClose: "Close anyway",
     openRoom: "Start a room with it",
   },
@@ -324,6 +353,7 @@ export const w = {
     now: "Now",
     connections: "Connections",
     until: "until",
+    webhook: "Webhook",
     noRooms: "Not in any rooms.",
     roomState: { processing: "working", failed: "failed", waiting: "has waiting messages", completed: "done", new: "nothing yet" } as Record<string, string>,
     stopped: "stopped",
@@ -331,6 +361,15 @@ export const w = {
     edit: "Edit",
     maxAttempts: "Attempts before dead-lettering",
     maxAttemptsHint: "After this many failed attempts, the message is dead-lettered. Leave empty for no limit.",
+    pause: "Pause",
+    paused: "paused",
+    pauseTitle: (name: string) => `Pause ${name}`,
+    pauseText: "It stops working in all of its rooms, and in rooms it is added to, until you resume it. Messages to it wait.",
+    pauseReasonHint: "Shown here and next to waiting messages.",
+    pausedDone: (name: string) => `${name} is paused.`,
+    resumeTitle: (name: string) => `Resume ${name}`,
+    resumeText: "It starts working again and receives the waiting messages.",
+    resumed: (name: string) => `${name} can work again.`,
     rotate: "Rotate key",
     rotateText: "A new key replaces the current one, which stops working immediately. Running instances are disconnected.",
     delete: "Delete agent",
@@ -379,11 +418,11 @@ export const w = {
   usage,
   agentWork,
   contacts,
-  memories,
+  memories: { title: "Memories" },
   access,
   goTo,
   log: (sender: string, text: string) => `${sender}: ${text}`,
 
   work,
-  tree,
+  tree: { title: "What followed", open: "Show what followed from this" },
 };

@@ -1,25 +1,18 @@
 // Who uses no mouse, sees little, or has a small screen.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, test } from "node:test";
 import { scene } from "./scene.mjs";
-import { assertClean, BROWSER, closeBrowser, logIn, openRoom, PASSWORD, shownTexts, until, watch, world } from "./world.mjs";
+import { assertClean, BROWSER, closeBrowser, logIn, openRoom, PASSWORD, reflows, shownTexts, until, violations, watch, world } from "./world.mjs";
 
 after(closeBrowser);
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** The page's policy stays on: axe comes in by the debugger, not by a script of the page. */
-async function violations(page) {
-  await page.evaluate(AXE);
-  const result = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
-  return result.violations.map(one => `${one.id}: ${one.nodes.map(node => `${node.target.join(" ")} (${node.any[0]?.message ?? node.all[0]?.message ?? node.none[0]?.message ?? ""})`).join("; ")}`);
+async function openBoard(page) {
+  await page.getByRole("button", { name: /^Board/ }).click();
+  await page.locator("button.task").first().waitFor();
 }
-const reflows = page => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
 
 /** Every screen of the console, with dialogs and details open. */
-function screens({ base, server }, { room, quiet, foreign, agents, talk, first }) {
+function screens({ base, server }, { room, quiet, foreign, agents, talk, first, drawn }) {
   const composer = page => page.getByLabel("Message", { exact: true });
   const to = (path, ready) => async page => { await page.goto(base + path); await page.locator(ready).first().waitFor(); };
   const inRoom = act => async page => { await to(`/rooms/${room}`, "[data-text]")(page); await act(page); };
@@ -37,7 +30,19 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first }
     })],
     ["room, completion", inRoom(async page => { await composer(page).pressSequentially("@"); await page.getByRole("option").first().waitFor(); })],
     ["room, effect", inRoom(async page => { await composer(page).fill("@admin/writer please"); await page.locator(".effect .warning").waitFor(); })],
+    ["room, files", async page => { await to(`/rooms/${room}?at=${drawn}`, ".thumb img")(page); await page.getByText("No preview").waitFor(); }],
+    ["room, picture", async page => { await to(`/rooms/${room}?at=${drawn}`, ".thumb img")(page); await page.locator(".thumb button").first().click(); await page.locator("dialog[open] img").waitFor(); }],
     ["room, people", inRoom(async page => { await page.getByRole("button", { name: /^People/ }).click(); await page.locator(".person").first().waitFor(); })],
+    ["room, board", inRoom(async page => { await openBoard(page); })],
+    ["room, all tasks", inRoom(async page => { await openBoard(page); await page.getByLabel("Show", { exact: true }).selectOption("all"); await page.locator(".task .tag", { hasText: "cancelled" }).waitFor(); })],
+    ["room, task", inRoom(async page => { await openBoard(page); await page.locator("button.task", { hasText: "Write the announcement" }).click(); await page.locator(".entries li").first().waitFor(); await page.getByRole("button", { name: "Assign to me" }).click(); await page.getByLabel("Your status").waitFor(); })],
+    ...["New task", "Edit goal"].map(name => [`room, ${name}`, inRoom(async page => { await openBoard(page); await page.getByRole("button", { name }).click(); await page.locator("dialog[open]").waitFor(); })]),
+    ...["Edit", "Replace…", "Cancel task"].map(name => [`room, ${name}`, inRoom(async page => {
+      await openBoard(page);
+      await page.locator("button.task", { hasText: "Review the prices" }).click();
+      await page.locator("#board").getByRole("button", { name, exact: true }).click();
+      await page.locator("dialog[open]").waitFor();
+    })]),
     ["room, add", inRoom(async page => { await page.getByRole("button", { name: /^People/ }).click(); await page.getByRole("button", { name: "Add people or agents" }).click(); await page.locator("dialog[open]").waitFor(); })],
     ["room, menu", inRoom(async page => { await page.getByRole("button", { name: "More actions", exact: true }).click(); })],
     ["room, message menu", inRoom(async page => { await page.locator(".tools button").first().focus(); await page.keyboard.press("Enter"); })],
@@ -120,6 +125,16 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first }
     ["memories, delete", async page => { await to("/memories", ".memories summary")(page); await page.locator(".memories summary").last().click(); await page.getByRole("button", { name: "Delete" }).click(); await page.locator("dialog[open]").waitFor(); }],
     ["go to", async page => { await to("/settings", ".sheet")(page); await page.keyboard.press("Control+k"); await page.locator("#places-0").waitFor(); }],
     ["shortcuts", async page => { await to("/settings", ".sheet")(page); await page.locator("h1").focus(); await page.keyboard.press("?"); await page.locator("dialog[open]").waitFor(); }],
+    ["server", to("/operator", ".legend")],
+    ["server, table", async page => { await to("/operator", ".legend")(page); for (const summary of await page.locator(".chart summary").all()) await summary.click(); }],
+    ["server, connections", to("/operator/connections", ".somebody")],
+    ["server, trouble", to("/operator/trouble", ".somebody")],
+    ["server, organizations", to("/operator/organizations", ".quotas")],
+    ["server, plan", async page => { await to("/operator/organizations", ".quotas")(page); await page.getByRole("button", { name: "Change plan admin" }).click(); await page.locator("dialog[open] select").waitFor(); }],
+    ["server, users", to("/operator/users", ".somebody")],
+    ["server, disable", async page => { await to("/operator/users", ".somebody")(page); await page.getByRole("button", { name: /^Disable/ }).first().click(); await page.locator("dialog[open]").waitFor(); }],
+    ["server, agents", to("/operator/agents", ".somebody")],
+    ["server, audit", to("/operator/audit", ".lines li")],
     ["not found", to("/nowhere", ".blank")],
     ["paused", async page => {
       await server.call("POST", "/me/organization/pause", { reason: "Costs are too high. Ask Ann before you resume." });
@@ -267,7 +282,9 @@ test("keyboard_alone", async t => {
   // People: open, add, remove, close.
   await reach("People, 2 participants", "Shift+Tab");
   await press("Enter");
-  await reach("Remove Echo");
+  await reach("Actions for Echo");
+  await press("Enter");
+  await press("End");
   await press("Enter");
   await page.getByRole("heading", { name: "Remove Echo from this room?" }).waitFor();
   await press("Enter");

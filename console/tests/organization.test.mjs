@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { assertClean, closeBrowser, logIn, openRoom, PASSWORD, until, watch, world } from "./world.mjs";
+import { assertClean, closeBrowser, logIn, openRoom, PASSWORD, submit, until, watch, world } from "./world.mjs";
 
 after(closeBrowser);
 
@@ -33,7 +33,6 @@ async function bob(t, it) {
   return other;
 }
 
-const submit = (page, name) => page.locator("dialog[open] form").getByRole("button", { name, exact: true }).click();
 const members = server => server.call("GET", "/me/organization/members").then(all => all.map(one => `${one.handle} ${one.role}`).sort());
 const report = (server, agent, room, input, output, extra = {}) => server.call("POST", `/agent/chats/${room}/events`,
   { event: { content: "Token usage", message_type: "task", metadata: { band_usage: { input_tokens: input, output_tokens: output, cache_read_tokens: 0, cache_write_tokens: 0, ...extra } } } }, agent.key);
@@ -396,18 +395,20 @@ test("an_agents_work_and_settings_are_on_its_page", async t => {
   await page.locator("dd", { hasText: "Nothing else." }).waitFor();
   await page.getByRole("button", { name: "Edit" }).click();
   assert.equal(await page.getByLabel("Tags").inputValue(), "a, b");
-  await server.call("PATCH", `/me/agents/${echo.id}`, { agent: { name: "Echo 2" } });
+  // What somebody else changes meanwhile, and nobody edits here, stays.
+  await server.call("PATCH", `/me/agents/${echo.id}`, { agent: { name: "Echo 2", description: "Repeats.", bio: "Three" } });
   await page.getByRole("heading", { name: "Echo 2", includeHidden: true }).waitFor();
-  const sent = page.waitForRequest(request => request.method() === "PATCH");
   await page.getByLabel("Listed in the directory").check();
   await page.getByLabel("All rights when it works for others").check();
+  assert.equal(await page.getByText("Agent card", { exact: true }).count(), 0);
+  await page.getByLabel("Listed for A2A").check();
   await page.getByLabel("Model", { exact: true }).fill("small-1");
   await page.getByLabel("Tags").fill("notes\n\n <b>drafts</b>, old");
   await submit(page, "Save");
   await page.locator("dd", { hasText: "notes, <b>drafts</b>, old" }).waitFor();
   const after = await server.call("GET", `/me/agents/${echo.id}`);
-  assert.deepEqual([after.listed_in_directory, after.foreign_access, after.shared_with_organization, after.model_type, after.tags], [true, true, false, "small-1", ["notes", "<b>drafts</b>, old"]]);
-  assert.deepEqual(Object.keys((await sent).postDataJSON().agent).sort(), ["foreign_access", "listed_in_directory", "model_type", "tags"]);
-  assert.deepEqual([after.name, after.description, after.bio], ["Echo 2", "Answers.\nNothing else.", "One\n\ntwo"]);
+  assert.deepEqual([after.listed_in_directory, after.foreign_access, after.a2a, after.shared_with_organization, after.model_type, after.tags], [true, true, true, false, "small-1", ["notes", "<b>drafts</b>, old"]]);
+  assert.deepEqual([after.name, after.description, after.bio], ["Echo 2", "Repeats.", "Three"]);
+  await page.getByRole("link", { name: `${base.replace(/\/console$/, "")}/a2a/${echo.id}/.well-known/agent-card.json`, exact: true }).waitFor();
   assertClean(seen);
 });

@@ -6,7 +6,6 @@ import { assertClean, closeBrowser, logIn, until, watch, world } from "./world.m
 after(closeBrowser);
 
 /** The key of somebody with an organization of their own. */
-const stranger = (server, handle, name = "Bob Ray") => /thnv_u_\S+/.exec(server.command("user", "create", "--handle", handle, "--email", `${handle}@example.org`, "--name", name))[0];
 
 /** Another browser, in which somebody else is logged in. */
 async function another(it, key) {
@@ -36,7 +35,7 @@ async function ask(page, handle, message = "") {
 test("contacts_are_made_and_ended_live_on_both_sides", async t => {
   const it = await world(t);
   const { page, base, server, seen } = it;
-  const bob = await another(it, stranger(server, "bob"));
+  const bob = await another(it, server.user("bob", "Bob Ray"));
   t.after(() => bob.close());
   await logIn(it);
   await page.goto(`${base}/people`);
@@ -103,7 +102,7 @@ test("contacts_are_made_and_ended_live_on_both_sides", async t => {
 test("requests_that_were_missed_are_found", async t => {
   const it = await world(t);
   const { page, base, server, seen } = it;
-  const bob = stranger(server, "bob", tagged);
+  const bob = server.user("bob", tagged);
   await logIn(it);
   await page.goto(`${base}/people`);
   await page.getByText("No contacts yet").waitFor();
@@ -131,7 +130,7 @@ test("requests_to_own_agents_are_answered_by_their_owner", async t => {
   const it = await world(t);
   const { page, base, server, seen } = it;
   const writer = await server.agent("Writer");
-  const bob = stranger(server, "bob");
+  const bob = server.user("bob", "Bob Ray");
   await server.call("POST", "/me/contacts/requests", { contact_request: { recipient_handle: writer.handle } }, bob);
   await logIn(it);
   await badge(page).getByText("1", { exact: true }).waitFor();
@@ -147,7 +146,7 @@ test("requests_to_own_agents_are_answered_by_their_owner", async t => {
 test("the_directory_is_read_page_by_page", async t => {
   const it = await world(t);
   const { page, base, server, seen } = it;
-  const bob = stranger(server, "bob");
+  const bob = server.user("bob", "Bob Ray");
   for (let at = 0; at < 60; at++) {
     const { agent } = await server.call("POST", "/me/agents/register", { agent: { name: at === 0 ? tagged : `Helper ${at}`, description: at === 0 ? marked : "Helps" } }, bob);
     await server.call("PATCH", `/me/agents/${agent.id}`, { agent: { listed_in_directory: true } }, bob);

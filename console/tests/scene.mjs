@@ -1,5 +1,7 @@
 // A scene with something of everything, for the tests that look at all screens and for the pictures.
 
+import { png, upload } from "./uploads.mjs";
+
 const REPORT = `Here is what I found for **our launch**:
 
 | Step | Owner | State |
@@ -19,6 +21,13 @@ parlance backup --to /var/backups/parlance
 - [ ] Legal review
 
 > Nothing here is final.`;
+
+/** A chart with six bars. */
+const CHART = png(640, 360, (x, y) => {
+  const bar = Math.floor((x - 20) / 100);
+  const isBar = bar >= 0 && bar < 6 && (x - 20) % 100 < 64 && y > 320 - [90, 140, 120, 190, 240, 280][bar] && y < 320;
+  return isBar ? [68 + bar * 8, 80, 217] : y === 320 ? [120, 130, 140] : [250, 250, 252];
+});
 
 /** Makes rooms and agents over the API; `server` is that of world.mjs. */
 export async function scene(server) {
@@ -75,6 +84,26 @@ export async function scene(server) {
   await server.call("POST", `/me/work/${third.id}/${Writer.id}/dead-letter`, { reason: "Superseded by the next message" });
   await server.say(room, "And keep it friendly.");
 
+  // Files of an agent: a picture, a text, and a picture that is none.
+  const files = [];
+  for (const [name, content] of [["visits by month.png", CHART], ["launch-checklist-for-all-departments-and-their-partners-2026.txt", "1. Landing page\n2. Announcement\n"], ["broken.png", Buffer.concat([CHART.subarray(0, 16), Buffer.alloc(400)])]]) files.push(await upload(server, room, name, content, Researcher.key));
+  const drawn = await ask(Researcher, "POST", `${path}/messages`, { message: { content: "@admin here are the visits, and the checklist.", mentions: [{ id: user.id }], attachment_ids: files.map(one => one.id) } });
+
+  // A board with tasks of every status.
+  await server.call("PUT", `/me${path}/board`, { goal_title: "Launch version 0.2", goal_summary: "Everything that customers see is ready on **Monday**: page, announcement, and prices." });
+  const task = async (subject, detail, ...work) => {
+    const { number } = await server.call("POST", `/me${path}/tasks`, { subject, detail });
+    for (const [agent, body] of work) await ask(agent, "POST", `${path}/tasks/${number}`, body);
+    return number;
+  };
+  await task("Ship the landing page", "", [Researcher, { status: "completed", comment: "It is online." }]);
+  await task("Write the announcement", "Short and friendly. See [the checklist](https://example.org/checklist):\n\n- what is new\n- what it costs",
+    [Writer, { status: "in_progress", active_form: "Collecting what is new" }], [Writer, { status: "blocked", active_form: "Waiting for the prices", comment: "Who knows **the prices**?" }], [Translator, { status: "pending" }]);
+  await task("Translate the announcement", "", [Translator, { status: "in_progress", active_form: "Reading the style guide" }]);
+  await task("Review the prices, also those for very large customers with contracts of their own", "");
+  const old = await task("Call the press", "");
+  await server.call("POST", `/me${path}/tasks/${old}`, { state: "cancelled" });
+
   // A second member, an invitation, and tokens that agents have reported.
   const invite = invitation => server.call("POST", "/me/organization/invitations", { invitation });
   const { token } = await invite({ role: "member" });
@@ -87,8 +116,7 @@ export async function scene(server) {
   await report(Translator, quiet, 3_050, 880, 0);
 
   // People of other organizations, and what agents remember.
-  const [bob, eve] = [["bob", "Bob Ray"], ["eve", "Eve Long-Name of the Department of Many Affairs"], ["carol", "Carol Poe"]].map(([handle, name]) =>
-    /thnv_u_\S+/.exec(server.command("user", "create", "--handle", handle, "--email", `${handle}@example.org`, "--name", name))[0]);
+  const [bob, eve] = [["bob", "Bob Ray"], ["eve", "Eve Long-Name of the Department of Many Affairs"], ["carol", "Carol Poe"]].map(([handle, name]) => server.user(handle, name));
   const asks = (recipient_handle, key, message) => server.call("POST", "/me/contacts/requests", { contact_request: { recipient_handle, ...(message ? { message } : {}) } }, key);
   await server.call("POST", `/me/contacts/requests/${(await asks("admin", bob)).id}/approve`, {});
   await asks("admin", eve, "We met at the conference. Shall we let our agents plan the next one together?");
@@ -100,5 +128,5 @@ export async function scene(server) {
   await remember(Writer, { content: "Prefers short announcements, and no exclamation marks. Wants to see the German version before anything is published.", subject_id: user.id, metadata: { room: "Launch plan" } });
   await remember(Researcher, { content: "The checklist is in the wiki under *Launch checklist 2026*.", segment: "tool", system: "working", type: "procedural", scope: "organization" });
   await remember(Translator, { content: "“Release” is not translated.", segment: "guideline" });
-  return { room, quiet, foreign: foreign.id, agents, second: second.id, talk: talk.id, first: first.id };
+  return { room, quiet, foreign: foreign.id, agents, second: second.id, talk: talk.id, first: first.id, drawn: drawn.id };
 }

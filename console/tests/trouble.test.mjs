@@ -11,7 +11,7 @@ const event = (server, room, agent, message_type, content, metadata = {}) =>
 /** The key of another member of the organization. */
 const invited = async (server, handle) => {
   const { name } = await server.call("GET", "/me/organization");
-  return /thnv_u_\S+/.exec(server.command("user", "create", "--handle", handle, "--email", `${handle}@example.org`, "--name", `${handle} Ray`, "--org", name))[0];
+  return server.user(handle, `${handle} Ray`, name);
 };
 const shows = (it, room) => until("the page shows what the server has", async () =>
   JSON.stringify(await shownTexts(it.page)) === JSON.stringify((await it.server.texts(room)).slice(-(await shownTexts(it.page)).length)));

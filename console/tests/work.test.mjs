@@ -303,7 +303,7 @@ test("an_admin_sees_the_work_of_the_organization", async t => {
   const it = await world(t);
   const { page, base, server, context, seen } = it;
   const { name } = await server.call("GET", "/me/organization");
-  const key = /thnv_u_\S+/.exec(server.command("user", "create", "--handle", "bob", "--email", "bob@example.org", "--name", "Bob Ray", "--org", name))[0];
+  const key = server.user("bob", "Bob Ray", name);
   const { agent, credentials } = await server.call("POST", "/me/agents/register", { agent: { name: "Helper", description: "Helps" } }, key);
   const room = await server.call("POST", "/me/chats", { chat: { title: "Of Bob" } }, key);
   await server.call("POST", `/me/chats/${room.id}/participants`, { participant: { participant_id: agent.id } }, key);

@@ -8,7 +8,8 @@
 //   CONSOLE_PYTHON    a Python with band-sdk, for the tests that run a published agent
 import assert from "node:assert/strict";
 import { spawn, execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -112,6 +113,12 @@ export class Server {
   /** The token of the link that the first start has printed; it works once. */
   get welcomeToken() { return /\/console\/welcome#(thnv_p_\S+)/.exec(this.output)[1]; }
 
+  /** Another user, in the organization with this name, or in one of their own; returns the key. */
+  user(handle, name, organization) {
+    const output = this.command("user", "create", "--handle", handle, "--email", `${handle}@example.org`, "--name", name, ...(organization ? ["--org", organization] : []));
+    return /thnv_u_\S+/.exec(output)[0];
+  }
+
   async agent(name, description = "Answers what it is asked") {
     const { agent, credentials } = await this.call("POST", "/me/agents/register", { agent: { name, description } });
     return { ...agent, key: credentials.api_key };
@@ -159,13 +166,16 @@ export class Agent {
 
 export const hasAgents = Boolean(process.env.CONSOLE_PYTHON);
 
+/** The console works where only its server can be reached: no other name has an address. */
+const NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
+
 let browser;
 /** One browser for all tests of a file. */
 async function launched() {
   if (browser) return browser;
   browser = BROWSER === "firefox"
     ? await firefox.launch({ channel: "moz-firefox", executablePath: "/usr/bin/firefox-esr", timeout: PATIENCE_MS })
-    : await chromium.launch({ executablePath: process.env.CONSOLE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"], timeout: PATIENCE_MS });
+    : await chromium.launch({ executablePath: process.env.CONSOLE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", NO_OTHER_HOST], timeout: PATIENCE_MS });
   const { newContext } = browser;
   browser.newContext = async (...options) => {
     const context = await newContext.apply(browser, options);
@@ -236,3 +246,16 @@ export async function openRoom({ page, base }, room) {
 
 /** The ids of the texts on the page, in their order. */
 export const shownTexts = page => page.$$eval("[data-text]", rows => rows.map(row => row.id.slice(4)));
+
+/** Presses the button of the open dialog with this name. */
+export const submit = (page, name) => page.locator("dialog[open] form").getByRole("button", { name, exact: true }).click();
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds. The page's policy stays on: axe comes in by the debugger, not by a script of the page. */
+export async function violations(page) {
+  await page.evaluate(AXE);
+  const result = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+  return result.violations.map(one => `${one.id}: ${one.nodes.map(node => `${node.target.join(" ")} (${node.any[0]?.message ?? node.all[0]?.message ?? node.none[0]?.message ?? ""})`).join("; ")}`);
+}
+export const reflows = page => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);

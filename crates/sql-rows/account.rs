@@ -4,11 +4,12 @@ use diesel::prelude::*;
 use domain::account::{
     Agent, AgentChanges, AgentHandle, AgentKind, AgentMarks, AgentTag, PersonName, User, UserHandle, UserRole,
 };
-use domain::delivery::MaxAttempts;
+use domain::delivery::{Claims, MaxAttempts};
 use domain::id::{AgentId, OrganizationId, UserId};
 use domain::organization::OrganizationRole;
 
 use crate::error::Fault;
+use crate::plan::row::pause_of;
 use crate::row::{self, At, Id};
 use crate::schema::{agents, users};
 
@@ -82,6 +83,10 @@ pub(crate) struct AgentRow {
     pub(crate) created_at: At,
     pub(crate) updated_at: At,
     pub(crate) disabled_at: Option<At>,
+    pub(crate) paused_at: Option<At>,
+    pub(crate) pause_reason: Option<String>,
+    pub(crate) exclusive_claims: bool,
+    pub(crate) a2a: bool,
 }
 
 impl AgentRow {
@@ -98,6 +103,8 @@ impl AgentRow {
             shared_with_organization,
             foreign_access,
             max_attempts,
+            claims,
+            a2a,
         } = changes;
         if let Some(name) = name {
             name.as_str().clone_into(&mut self.name);
@@ -121,18 +128,29 @@ impl AgentRow {
         set(&mut self.registry_access, *registry_access);
         set(&mut self.shared_with_organization, *shared_with_organization);
         set(&mut self.foreign_access, *foreign_access);
+        set(&mut self.exclusive_claims, claims.map(Claims::is_exclusive));
+        set(&mut self.a2a, *a2a);
         Ok(())
     }
 
     /// Makes the changes of the operator.
     pub(crate) fn mark(&mut self, marks: AgentMarks) {
-        let AgentMarks { is_global, shared_with_organization, listed_in_directory, max_attempts } = marks;
+        let AgentMarks {
+            is_global,
+            shared_with_organization,
+            listed_in_directory,
+            max_attempts,
+            claims,
+            a2a,
+        } = marks;
         if let Some(max_attempts) = max_attempts {
             self.max_attempts = max_attempts.map(max_attempts_column);
         }
         set(&mut self.is_global, is_global);
         set(&mut self.shared_with_organization, shared_with_organization);
         set(&mut self.listed_in_directory, listed_in_directory);
+        set(&mut self.exclusive_claims, claims.map(Claims::is_exclusive));
+        set(&mut self.a2a, a2a);
     }
 
     pub(crate) fn into_agent(self) -> Result<Agent, Fault> {
@@ -152,9 +170,12 @@ impl AgentRow {
             foreign_access: self.foreign_access,
             is_global: self.is_global,
             max_attempts: self.max_attempts.map(max_attempts).transpose()?,
+            claims: Claims::of(self.exclusive_claims),
+            a2a: self.a2a,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
             disabled_at: self.disabled_at.map(|At(time)| time),
+            pause: pause_of((self.paused_at, self.pause_reason)),
         })
     }
 }
@@ -163,8 +184,22 @@ fn max_attempts_column(max: MaxAttempts) -> i32 {
     i32::try_from(max.get()).unwrap_or(i32::MAX)
 }
 
+/// The columns of an agent that its steps depend on.
+#[derive(Queryable, Clone, Copy, Default)]
+pub(crate) struct StepSettings {
+    max_attempts: Option<i32>,
+    exclusive_claims: bool,
+}
+
+impl StepSettings {
+    /// The settings as values of the domain.
+    pub(crate) fn into_settings(self) -> Result<(Option<MaxAttempts>, Claims), Fault> {
+        Ok((self.max_attempts.map(max_attempts).transpose()?, Claims::of(self.exclusive_claims)))
+    }
+}
+
 /// The column `max_attempts`.
-pub(crate) fn max_attempts(column: i32) -> Result<MaxAttempts, Fault> {
+fn max_attempts(column: i32) -> Result<MaxAttempts, Fault> {
     let max = u32::try_from(column).ok().and_then(MaxAttempts::new);
     max.ok_or_else(|| Fault::Row(format!("{column} attempts")))
 }

@@ -58,6 +58,7 @@ impl AuditRow {
         let actor = match self.actor_id {
             Some(id) => RecordedActor::Known(named(&self.actor_kind, id, self.actor_name)?),
             None if self.actor_kind == Actor::Anonymous.parts().0 => RecordedActor::Anonymous,
+            None if self.actor_kind == Actor::Server.parts().0 => RecordedActor::Server,
             None => RecordedActor::Operator,
         };
         let place = self.place_kind.zip(self.place_id);

@@ -112,6 +112,7 @@ pub(crate) struct OwnMembershipRow {
     role: String,
     status: String,
     stopped_at: Option<At>,
+    agent_paused_at: Option<At>,
     joined_at: At,
     /// The beginning of a pause of the chat's organization.
     paused_at: Option<At>,
@@ -122,15 +123,16 @@ impl OwnMembershipRow {
         let is_paused = self.paused_at.is_some() && self.kind == ParticipantKind::Agent.as_str();
         Ok(OwnMembership {
             role: row::word(&self.role, Role::parse)?,
-            state: member_state(&self.status, self.stopped_at.is_some())?.or_stopped(is_paused),
+            state: member_state(&self.status, self.stopped_at.is_some(), self.agent_paused_at.is_some())?
+                .or_stopped(is_paused),
             joined_at: self.joined_at.0,
         })
     }
 }
 
 /// The state of a membership with this status.
-pub(crate) fn member_state(status: &str, is_stopped: bool) -> Result<MemberState, Fault> {
-    Ok(MemberState { status: row::word(status, ParticipantStatus::parse)?, is_stopped })
+pub(crate) fn member_state(status: &str, is_stopped: bool, is_paused: bool) -> Result<MemberState, Fault> {
+    Ok(MemberState { status: row::word(status, ParticipantStatus::parse)?, is_stopped, is_paused })
 }
 
 #[derive(Queryable)]

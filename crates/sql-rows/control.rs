@@ -6,11 +6,12 @@ use domain::id::{AgentId, ChatId};
 
 use crate::row::{At, Id};
 
-/// Whether the agent of a row of `deliveries` is stopped in the chat, and whether the chat's organization is paused.
+/// Whether the agent of a row of `deliveries` is stopped in the chat, and whether it or the chat's organization is paused.
 pub(crate) const STOPPED_AND_PAUSED: &str = "coalesce((SELECT 1 = 1 FROM participants \
          WHERE participants.chat_id = deliveries.chat_id AND participants.participant_id = deliveries.agent_id \
          AND participants.left_at IS NULL AND participants.stopped_at IS NOT NULL LIMIT 1), 1 = 0), \
-     coalesce((SELECT 1 = 1 FROM chats AS own JOIN organizations ON organizations.id = own.organization_id \
+     coalesce((SELECT 1 = 1 FROM agents AS own WHERE own.id = deliveries.agent_id AND own.paused_at IS NOT NULL LIMIT 1), \
+     (SELECT 1 = 1 FROM chats AS own JOIN organizations ON organizations.id = own.organization_id \
          WHERE own.id = deliveries.chat_id AND organizations.paused_at IS NOT NULL LIMIT 1), 1 = 0)";
 
 /// A membership of an agent with its chat, and what the status depends on.

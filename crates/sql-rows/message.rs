@@ -11,7 +11,7 @@ use domain::delivery::{
     SHOWN_ATTEMPTS, shown_error,
 };
 use domain::foreign::Origin;
-use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind, Sequence, parse_uuid};
+use domain::id::{AgentId, ChatId, FileId, MessageId, ParticipantId, ParticipantKind, Sequence, parse_uuid};
 use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place, TraceParent};
 use domain::page::weight;
 use domain::time::Timestamp;
@@ -41,6 +41,7 @@ pub(crate) struct MessageRow {
     pub(crate) cause: CauseColumns,
     pub(crate) foreign_origin: Option<bool>,
     pub(crate) respond_by: Option<At>,
+    pub(crate) attachments: Option<String>,
     #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
     pub(crate) sender_handle: Option<String>,
 }
@@ -84,9 +85,17 @@ impl MessageRow {
     /// The approximate size in an answer.
     pub(super) fn weight(&self) -> usize {
         let metadata = self.metadata.as_ref().map_or(0, String::len);
-        weight::of_message(&self.content, self.mentions.len(), metadata)
+        let attachments = self.attachments.as_ref().map_or(0, |ids| weight::of_files(ids.split(',').count()));
+        attachments + weight::of_message(&self.content, self.mentions.len(), metadata)
     }
 
+    /// The ids of the files that it shows.
+    pub(crate) fn attached(&self) -> Result<Vec<FileId>, Fault> {
+        let ids = self.attachments.as_deref().map(row::json::<Vec<FileId>>).transpose()?;
+        Ok(ids.unwrap_or_default())
+    }
+
+    /// The message with these records, and still without its files.
     pub(crate) fn into_message(self, deliveries: Vec<Delivery>) -> Result<Message, Fault> {
         Ok(Message {
             id: MessageId::new(self.id.0),
@@ -105,6 +114,7 @@ impl MessageRow {
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
             respond_by: self.respond_by.map(|at| at.0),
+            attachments: Vec::new(),
             deliveries,
         })
     }
@@ -215,6 +225,13 @@ pub(crate) mod status {
     /// [`DeliveryStatus::Failed`], of an open delivery.
     pub(crate) const FAILED: &str = concat!("(deliveries.failed_at IS NOT NULL AND ", begun!(), ")");
 
+    /// No claim keeps the delivery from being offered. Value: the current time.
+    pub(crate) const UNCLAIMED: &str = concat!(
+        "(deliveries.claimed_until IS NULL OR deliveries.claimed_until <= ? OR NOT (deliveries.failed_at IS NULL AND ",
+        begun!(),
+        "))"
+    );
+
     /// The word of the status of a delivery that is not processed.
     pub(crate) fn word() -> String {
         let [held, dead, new, processing, failed, delivered] = [
@@ -250,6 +267,7 @@ pub(crate) struct DeliveryRow {
     restarted_at: Option<At>,
     replaced_by: Option<Id>,
     held_by: Option<String>,
+    claimed_until: Option<At>,
     error: Option<Vec<u8>>,
 }
 
@@ -258,7 +276,7 @@ impl DeliveryRow {
     pub(crate) const COLUMNS: &'static str = "deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, \
          deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, \
          deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, \
-         deliveries.replaced_by, deliveries.held_by";
+         deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until";
 
     /// The approximate size in an answer.
     pub(crate) fn weight(&self) -> usize {
@@ -284,7 +302,10 @@ impl DeliveryRow {
                     return Err(Fault::Row(format!("an open attempt of {agent} with an error")));
                 }
             };
-            attempts.push(Attempt { number: attempt_number(self.current_attempt)?, started_at, state });
+            let number = attempt_number(self.current_attempt)?;
+            // It may have become an earlier one after the record was read.
+            attempts.retain(|earlier| earlier.number < number);
+            attempts.push(Attempt { number, started_at, state });
         }
         let replaced_by = self.replaced_by.map(|Id(id)| MessageId::new(id));
         let held_by = self.held_by.map(|word| row::word(&word, HeldBy::parse)).transpose()?;
@@ -296,6 +317,7 @@ impl DeliveryRow {
         });
         let restart = restart.transpose()?;
         Delivery::restore(agent, self.addressed, self.delivered_at.map(|At(at)| at), attempts)
+            .map(|delivery| delivery.with_claim(self.claimed_until.map(|At(until)| until)))
             .and_then(|delivery| delivery.with_interventions(restart, dead))
             .map_err(|inconsistent| Fault::Row(format!("{inconsistent}: agent {agent}")))
     }
@@ -319,6 +341,7 @@ pub(crate) struct StepColumns<'d> {
     pub(crate) error: Option<&'d str>,
     pub(crate) dead_at: Option<At>,
     pub(crate) dead_reason: Option<&'d str>,
+    pub(crate) claimed_until: Option<At>,
 }
 
 impl<'d> StepColumns<'d> {
@@ -334,11 +357,13 @@ impl<'d> StepColumns<'d> {
             error: newest.and_then(Attempt::error),
             dead_at: delivery.dead().map(|dead| At(dead.at)),
             dead_reason: delivery.dead().map(|dead| dead.reason.as_str()),
+            claimed_until: delivery.claimed_until().map(At),
         })
     }
 }
 
-/// The columns of `deliveries` that those change who are responsible for the agent.
+/// The columns of `deliveries` that those change who are responsible for the agent. Every such change ends the open
+/// attempt and its claim.
 pub(crate) struct InterventionColumns<'d> {
     pub(crate) delivered_at: Option<At>,
     pub(crate) failed_at: Option<At>,

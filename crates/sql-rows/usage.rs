@@ -91,6 +91,8 @@ fn matching(search: &UsageSearch) -> String {
         WorkScope::Everything => String::new(),
         WorkScope::OwnedBy(_) => "token_usage.owner_id = ? AND ".to_owned(),
         WorkScope::Of(_) => "token_usage.organization_id = ? AND ".to_owned(),
+        // Nothing is listed for a sender.
+        WorkScope::SentBy(_) => "token_usage.owner_id = ? AND 1 = 0 AND ".to_owned(),
     };
     all += "token_usage.day >= ? AND token_usage.day <= ?";
     for (is_given, condition) in [

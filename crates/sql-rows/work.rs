@@ -121,7 +121,7 @@ pub(crate) const REPLACEMENT_STANDS: &str = "SELECT count(*) FROM (SELECT 1 FROM
 pub(crate) fn organization(scope: WorkScope) -> Id {
     match scope {
         WorkScope::Of(by) => Id(by.organization().uuid()),
-        WorkScope::Everything | WorkScope::OwnedBy(_) => Id(Uuid::nil()),
+        WorkScope::Everything | WorkScope::OwnedBy(_) | WorkScope::SentBy(_) => Id(Uuid::nil()),
     }
 }
 
@@ -139,15 +139,29 @@ pub(crate) const fn agents(scope: WorkScope) -> &'static str {
             "FROM users CROSS JOIN agents WHERE users.organization_id = ? AND users.deleted_at IS NULL \
              AND agents.owner_id = users.id AND agents.deleted_at IS NULL"
         }
+        // Nothing is listed for a sender.
+        WorkScope::SentBy(_) => "FROM agents WHERE agents.id = ? AND 1 = 0",
     }
 }
 
-/// The user or the organization of a scope; `None` for the operator.
+/// Whether the scope contains the item of a row of `messages`, `participants`, and `chats`. Values: [`account`], unless it is
+/// that of the operator, and the agent.
+pub(crate) fn authority(scope: WorkScope) -> String {
+    match scope {
+        WorkScope::SentBy(_) => "messages.sender_id = ? AND participants.participant_id = ?".to_owned(),
+        WorkScope::Everything | WorkScope::OwnedBy(_) | WorkScope::Of(_) => {
+            format!("participants.participant_id IN (SELECT agents.id {} AND agents.id = ?)", agents(scope))
+        }
+    }
+}
+
+/// The user, the organization, or the sender of a scope; `None` for the operator.
 pub(crate) fn account(scope: WorkScope) -> Option<Id> {
     match scope {
         WorkScope::Everything => None,
         WorkScope::OwnedBy(user) => Some(Id(user.uuid())),
         WorkScope::Of(by) => Some(Id(by.organization().uuid())),
+        WorkScope::SentBy(sender) => Some(Id(sender.uuid())),
     }
 }
 

@@ -2,6 +2,7 @@
 #![no_main]
 
 use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::delivery::Claims;
 use domain::id::{AgentId, OrganizationId, UserId};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -34,7 +35,12 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(input) = read(bytes) else { return };
     let (id, organization) = (Uuid::from_u128(1), OrganizationId::new(Uuid::nil()));
     let caller = if input.is_agent {
-        Caller::Agent(AgentCaller { agent: AgentId::new(id), owner: UserId::new(id), organization })
+        Caller::Agent(AgentCaller {
+            agent: AgentId::new(id),
+            owner: UserId::new(id),
+            organization,
+            claims: Claims::Shared,
+        })
     } else {
         Caller::User(UserCaller { user: UserId::new(id), organization })
     };

@@ -105,3 +105,21 @@ def test_kill_right_after_the_verb(world, killed_after):
 
     verb("play")
     room.wait_until_settled(agent).assert_each_answered_once()
+
+
+def test_a_client_whose_key_is_replaced_ends(world):
+    """It is told why, and does not try to connect again."""
+    credentials = world.human.register_agent("Echo")
+    room = world.human.open_room(credentials.agent_id)
+    agent = world.agent(credentials)
+    agent.start()
+    room.say()
+    wait_for("the message is answered", lambda: not room.outcome().open())
+
+    path = f"/agents/{credentials.agent_id}/api-key/regenerate"
+    answer = world.human.http.post(path)
+    assert answer.status_code == 200, answer.text
+    wait_for("the agent ends", lambda: agent.child.poll() is not None)
+    log = agent.log_text()
+    assert "reason=agent.revoked retryable=False" in log
+    assert agent.reconnects() == 0 and "403" not in log

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
+use tempfile::TempDir;
 use testkit::nats::Nats;
 use testkit::postgres::{Database, server as postgres};
 use testkit::{free_port, until};
@@ -16,6 +17,8 @@ pub struct Fleet {
     pub servers: Vec<Server>,
     metrics: Vec<u16>,
     nats: Option<Nats>,
+    /// The directory of files, which all of them see.
+    files: TempDir,
     database: Database,
 }
 
@@ -27,7 +30,8 @@ impl Fleet {
 
     /// So many on this database, with these variables.
     pub async fn start_on(database: Database, count: usize, settings: &[(&str, &str)]) -> Self {
-        let mut fleet = Self { servers: Vec::new(), metrics: Vec::new(), nats: None, database };
+        let files = TempDir::new().unwrap();
+        let mut fleet = Self { servers: Vec::new(), metrics: Vec::new(), nats: None, files, database };
         fleet.add(count, settings).await;
         fleet
     }
@@ -38,7 +42,8 @@ impl Fleet {
         let (nats, database) = (Nats::start(), postgres().database());
         let url = nats.url();
         let own = [("PARLANCE_NATS_URL", url.as_str()), ("PARLANCE_RATE_LIMITS", "false")];
-        let mut fleet = Self { servers: Vec::new(), metrics: Vec::new(), nats: Some(nats), database };
+        let files = TempDir::new().unwrap();
+        let mut fleet = Self { servers: Vec::new(), metrics: Vec::new(), nats: Some(nats), files, database };
         fleet.add(count, &[&own, settings].concat()).await;
         fleet.all_are("ready").await;
         fleet
@@ -46,10 +51,16 @@ impl Fleet {
 
     async fn add(&mut self, count: usize, settings: &[(&str, &str)]) {
         let url = self.database.url();
+        let files = self.files.path().to_str().unwrap().to_owned();
         for _ in 0..count {
             let port = free_port();
             let listen = format!("127.0.0.1:{port}");
-            let own = [("PARLANCE_DATABASE_URL", url.as_str()), ("PARLANCE_METRICS_LISTEN", &listen)];
+            let own = [
+                ("PARLANCE_DATABASE_URL", url.as_str()),
+                ("PARLANCE_METRICS_LISTEN", &listen),
+                ("PARLANCE_FILES_DIRECTORY", &files),
+                ("PARLANCE_FILES_SHARED", "true"),
+            ];
             let settings = [&own[..], settings].concat();
             let server = match self.servers.first() {
                 None => Server::start_alone(&settings).await,

@@ -20,7 +20,7 @@ pub mod soon;
 pub use fleet::Fleet;
 pub use metrics::{figure, p99};
 pub use mode::{is_full, is_spread, on_postgres};
-pub use rest::{Answer, Api, message};
+pub use rest::{Answer, Api, message, sha256};
 pub use server::{Server, isolated, program};
 pub use socket::{Closed, Socket, reply};
 pub use soon::{LEASE, at_once, soon};

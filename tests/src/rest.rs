@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use testkit::document;
 
 use crate::secrets;
@@ -142,6 +143,43 @@ impl Api {
         self.try_call(method, path, body).await.unwrap()
     }
 
+    /// A request for bytes: an upload of a file, if there is a body, or a download. It may take as long as it likes.
+    pub fn transfer(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<reqwest::Body>,
+    ) -> reqwest::RequestBuilder {
+        let url = format!("http://{}{}{path}", self.address, self.base);
+        let request = self.client.request(method, url).header("x-api-key", &self.key);
+        let request = request.timeout(Duration::from_secs(600));
+        body.into_iter().fold(request, reqwest::RequestBuilder::body)
+    }
+
+    /// Uploads a file.
+    pub async fn upload(&self, chat: &str, name: &str, bytes: &[u8]) -> Answer {
+        let path = format!("/chats/{chat}/files");
+        let request = self.transfer(Method::PUT, &path, Some(bytes.to_vec().into()));
+        let request = request.header("x-file-name", name).header("x-file-sha256", sha256(bytes));
+        let answer = request.send().await.unwrap();
+        let (status, place) = (answer.status().as_u16(), answer.url().path().to_owned());
+        let answer = Answer { status, body: answer.json().await.unwrap() };
+        document::check("PUT", &place, status, &answer.body);
+        answer
+    }
+
+    /// Uploads a file that must be accepted; the file.
+    pub async fn uploaded(&self, chat: &str, name: &str, bytes: &[u8]) -> Value {
+        self.upload(chat, name, bytes).await.data()
+    }
+
+    /// Downloads a file; status and bytes.
+    pub async fn download(&self, chat: &str, file: &str) -> (u16, Vec<u8>) {
+        let path = format!("/chats/{chat}/files/{file}");
+        let answer = self.transfer(Method::GET, &path, None).send().await.unwrap();
+        (answer.status().as_u16(), answer.bytes().await.unwrap().to_vec())
+    }
+
     /// GET.
     pub async fn get(&self, path: &str) -> Answer {
         self.call(Method::GET, path, None).await
@@ -231,4 +269,9 @@ impl Api {
 pub fn message(text: &str, mentions: &[&str]) -> Value {
     let mentions = mentions.iter().map(|id| json!({ "id": id })).collect::<Vec<_>>();
     json!({ "message": { "content": text, "mentions": mentions } })
+}
+
+/// The digest of a file, as its header has it.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }

@@ -1,4 +1,4 @@
-//! Secrets in logs: no line of a server's log may contain a key, token, or password that a test has seen.
+//! Secrets in logs: no line of a server's log may contain a key, token, secret, or password that a test has seen.
 //!
 //! Secrets are collected from requests and responses of the REST client, and from the file of signing keys. Anything
 //! else that looks like a key or a token counts as one too. When a [`Server`](crate::Server) is dropped, its log is
@@ -20,7 +20,7 @@ const TAIL: usize = 24;
 const WHOLE_KEY: usize = 45;
 
 /// Members whose values are secret.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "access_token",
     "api_key",
     "current_password",
@@ -28,6 +28,7 @@ const NAMES: [&str; 8] = [
     "password",
     "refresh_token",
     "reset_token",
+    "secret",
     "token",
 ];
 

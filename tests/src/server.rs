@@ -1,7 +1,7 @@
 //! The program as a child process.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -148,6 +148,9 @@ impl Server {
         let database = server.database.as_ref().map(Database::url);
         if database.is_some() && is_spread() {
             server.settings.push(("PARLANCE_CLUSTER_MODE".to_owned(), "multi".to_owned()));
+            let files = server.data().join("files").to_str().unwrap().to_owned();
+            server.settings.push(("PARLANCE_FILES_DIRECTORY".to_owned(), files));
+            server.settings.push(("PARLANCE_FILES_SHARED".to_owned(), "true".to_owned()));
         }
         let urls = server.settings.iter().map(|(_, value)| value).chain(&database);
         urls.for_each(|url| secrets::keep_password_of(url));
@@ -221,6 +224,13 @@ impl Server {
         self.child.as_ref().unwrap().id()
     }
 
+    /// Its resident memory in bytes.
+    pub fn resident_bytes(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        resident.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
     /// The command line of this server, for more of its commands.
     pub fn command(&self) -> Command {
         let mut command = isolated(program());
@@ -255,6 +265,11 @@ impl Server {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         started.elapsed()
+    }
+
+    /// Sets a variable for the next start.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.settings.push((name.to_owned(), value.to_owned()));
     }
 
     /// Kills it as a crash would.

@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The time without a frame that counts as silence.
 const SILENCE: Duration = Duration::from_millis(300);
 
+/// The event of a room that has changed.
+const ROOM_CHANGED: &str = "room_changed";
+
 /// An open socket.
 pub struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
@@ -81,8 +84,32 @@ impl Socket {
         }
     }
 
-    /// The next frame, which must be a text.
+    /// The next frame, which must be a text. Changes of rooms come at any time, so they are left out.
     pub async fn frame(&mut self) -> Value {
+        loop {
+            let frame = self.any_frame().await;
+            if frame[3] != ROOM_CHANGED {
+                return frame;
+            }
+        }
+    }
+
+    /// The row of the next change of a room for a user's list; other frames are left out.
+    pub async fn changed_room(&mut self) -> Value {
+        self.payload(ROOM_CHANGED).await
+    }
+
+    /// The payload of the next event of this name, on any topic; other frames are left out.
+    pub async fn payload(&mut self, event: &str) -> Value {
+        loop {
+            let mut frame = self.any_frame().await;
+            if frame[3] == event {
+                return frame[4].take();
+            }
+        }
+    }
+
+    async fn any_frame(&mut self) -> Value {
         match self.receive().await {
             Ok(Message::Text(text)) => serde_json::from_str(&text).unwrap(),
             other => panic!("a frame was expected: {other:?}"),
@@ -138,7 +165,7 @@ impl Socket {
 
     /// Nothing comes for a while.
     pub async fn silent(&mut self) {
-        if let Ok(received) = timeout(SILENCE, self.stream.next()).await {
+        if let Ok(received) = timeout(SILENCE, self.frame()).await {
             panic!("silence was expected: {received:?}");
         }
     }

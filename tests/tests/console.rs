@@ -91,6 +91,9 @@ async fn the_printed_link_sets_a_password_and_logs_in() {
     assert_eq!(attributes, "Path=/console/session; HttpOnly; SameSite=Strict; Max-Age=2592000");
     let open = answer.json::<Value>().await.unwrap();
     assert_eq!((&open["user"]["handle"], &open["expires_in"]), (&json!("admin"), &json!(900)));
+    for member in ["is_operator", "has_boards", "has_files", "has_webhooks", "has_a2a"] {
+        assert_eq!(open[member], true, "{member}");
+    }
     assert_eq!(browser.profile(open["access_token"].as_str().unwrap()).await, 200);
     assert_eq!(code(browser.log_in(body).await).await, (401, "unauthorized".to_owned()), "it is used up");
 
@@ -138,7 +141,7 @@ async fn an_api_key_logs_in_too() {
     let answer = browser.log_in(json!({"api_key": made["credentials"]["api_key"]})).await;
     let (cookie, _) = cookie_of(&answer);
     let open = answer.json::<Value>().await.unwrap();
-    assert_eq!(open["user"]["handle"], "ann");
+    assert_eq!((&open["user"]["handle"], &open["is_operator"]), (&json!("ann"), &json!(false)));
     let token = open["access_token"].as_str().unwrap();
     assert_eq!(browser.profile(token).await, 200);
     assert_eq!(
@@ -239,9 +242,15 @@ async fn the_files_are_served_with_their_policy() {
     let browser = Browser::new(&server);
     let page = browser.get("/console/", &[]).await;
     let policy = header(page.headers(), "content-security-policy").to_owned();
-    for part in ["default-src 'none'", "script-src 'self'", "require-trusted-types-for 'script'"] {
+    for part in [
+        "default-src 'none'",
+        "script-src 'self';",
+        "img-src 'self' blob:;",
+        "require-trusted-types-for 'script'",
+    ] {
         assert!(policy.contains(part), "{policy}");
     }
+    assert_eq!(policy.matches("blob:").count(), 1, "only pictures come from the page itself: {policy}");
     for forbidden in ["unsafe", "http:", "https:", "*", "data:"] {
         assert!(!policy.contains(forbidden), "{policy}");
     }
@@ -267,6 +276,14 @@ async fn the_files_are_served_with_their_policy() {
     // A page of another version still gets its script, but the browser does not keep it.
     let foreign = browser.get("/console/assets/0123456789abcdef/app.js", &[]).await;
     assert_eq!(header(foreign.headers(), "cache-control"), "no-store");
+    // What is loaded later must fit into the page, so another version of it is refused.
+    let later = browser.get(&script.replace("app.js", "later.js"), &[]).await;
+    assert_eq!(header(later.headers(), "content-type"), "text/javascript; charset=utf-8");
+    assert_eq!(header(later.headers(), "cache-control"), "public, max-age=31536000, immutable");
+    let text = later.text().await.unwrap();
+    assert!(text.contains("\"./app.js\"") && !html.contains("later.js"), "{text}");
+    let foreign = browser.get("/console/assets/0123456789abcdef/later.js", &[]).await;
+    assert_eq!(code(foreign).await, (404, "not_found".to_owned()));
     let missing = browser.get("/console/assets/0123456789abcdef/../index.html.map", &[]).await;
     assert_ne!(missing.headers().get("cache-control").unwrap(), "immutable");
     assert_eq!(code(browser.get("/console/assets/0123456789abcdef/x.js", &[]).await).await.0, 404);
@@ -277,6 +294,27 @@ async fn the_files_are_served_with_their_policy() {
     assert_eq!((root.status(), header(root.headers(), "location")), (StatusCode::SEE_OTHER, "/console/"));
     let program = browser.get("/", &[("accept", "*/*")]).await.json::<Value>().await.unwrap();
     assert_eq!(program["name"], "parlance");
+}
+
+#[tokio::test]
+async fn nobody_is_an_operator_without_the_interface() {
+    let off = [
+        ("PARLANCE_OPERATOR_API", "false"),
+        ("PARLANCE_MAX_TASKS", "0"),
+        ("PARLANCE_MAX_FILE_BYTES", "0"),
+        ("PARLANCE_WEBHOOKS", "false"),
+        ("PARLANCE_A2A", "false"),
+    ];
+    let server = Server::start_with(&[&[CHEAP][..], &off].concat()).await;
+    let browser = Browser::new(&server);
+    let printed = server.printed();
+    let token = printed.split_once("/console/welcome#").unwrap().1.split_whitespace().next().unwrap();
+    let answer = browser.log_in(json!({"reset_token": token, "new_password": "correct horse"})).await;
+    let open = answer.json::<Value>().await.unwrap();
+    assert_eq!((&open["user"]["role"], &open["is_operator"]), (&json!("admin"), &json!(false)));
+    for member in ["has_boards", "has_files", "has_webhooks", "has_a2a"] {
+        assert_eq!(open[member], false, "{member}");
+    }
 }
 
 #[tokio::test]

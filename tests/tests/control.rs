@@ -242,13 +242,15 @@ async fn reaches_the_other_server(fleet: &Fleet, has_bus: bool) {
     assert_eq!(agent.step(&cast.r1, &sent, "processed").await.status, 200);
     assert_eq!(socket.event("r", &topic, "message_created").await["id"], json!(waiting));
     // The servers find out about a pause by themselves, so its signal needs no bus.
-    assert_eq!(cast.u1.post("/organization/pause", json!({"reason": "costs"})).await.status, 200);
-    is_stopped(&agent, &cast.r1, &waiting).await;
-    signal(&mut socket, &cast.a1, "stop", Some(&cast.r1), &one).await;
-    let sent_now = cast.u1.send(&cast.r1, "later", &[&cast.a1.id]).await.data();
-    assert_eq!(told(&sent_now), (true, false, true), "{sent_now}");
-    assert_eq!(cast.u1.post_nothing("/organization/resume").await.status, 200);
-    signal(&mut socket, &cast.a1, "play", Some(&cast.r1), &one).await;
+    for paused in ["/organization".to_owned(), format!("/agents/{}", cast.a1.id)] {
+        assert_eq!(cast.u1.post(&format!("{paused}/pause"), json!({"reason": "costs"})).await.status, 200);
+        is_stopped(&agent, &cast.r1, &waiting).await;
+        signal(&mut socket, &cast.a1, "stop", Some(&cast.r1), &one).await;
+        let sent_now = cast.u1.send(&cast.r1, "later", &[&cast.a1.id]).await.data();
+        assert_eq!(told(&sent_now), (true, false, true), "{sent_now}");
+        assert_eq!(cast.u1.post_nothing(&format!("{paused}/resume")).await.status, 200);
+        signal(&mut socket, &cast.a1, "play", Some(&cast.r1), &one).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -315,4 +317,52 @@ async fn a_paused_organization_works_again_when_it_is_resumed() {
     assert_eq!(again.status, 200);
     let said = serde_json::from_str::<Value>(&run(&server, &["org", "resume", "ann", "--json"])).unwrap();
     assert_eq!(said["organization"]["pause"], Value::Null);
+}
+
+/// In every room, also in one that it enters meanwhile; it survives a kill. The owner and the operator end it.
+#[tokio::test]
+async fn a_paused_agent_works_again_when_it_is_resumed() {
+    let mut server = Server::start_alone(&[SOON]).await;
+    let cast = Cast::on(&server).await;
+    let one = execution(&cast.u1, &cast.a1).await;
+    let sent = cast.u1.sent(&cast.r1, "hello", &[&cast.a1.id]).await;
+    let mut socket = listen(&server, &cast.a1, &cast.r1).await;
+    let mut watching = Socket::of(&server, &cast.u1).await;
+    let agents = format!("user_agents:{}", cast.u1.id);
+    watching.join("1", &agents).await;
+    let (pause, resume) = (format!("/agents/{}/pause", cast.a1.id), format!("/agents/{}/resume", cast.a1.id));
+    let reason = json!({"reason": "wrong answers"});
+    assert_eq!(cast.u2.post(&pause, reason.clone()).await.status, 404);
+    assert_eq!(cast.u1.post(&pause, reason).await.data()["pause"]["reason"], "wrong answers");
+    assert_eq!(watching.event("1", &agents, "agent_updated").await["pause"]["reason"], "wrong answers");
+    signal(&mut socket, &cast.a1, "stop", Some(&cast.r1), &one).await;
+    is_stopped(&cast.a1, &cast.r1, &sent).await;
+    let own = cast.a1.get("/me").await.data();
+    assert!(own["pause"]["since"].is_string());
+    assert_eq!(own["pause"]["reason"], Value::Null, "the reason is meant for people");
+    let other = cast.u1.sent(&cast.r1, "hello", &[&cast.a2.id]).await;
+    assert_eq!(cast.a2.next(&cast.r1).await, Some(other), "others go on");
+    let shown = run(&server, &["agent", "show", "ann/one"]);
+    assert!(shown.contains("paused since") && shown.contains("wrong answers"), "{shown}");
+    let status = serde_json::from_str::<Value>(&run(&server, &["status", "--json"])).unwrap();
+    assert_eq!(status["paused_agents"], 1);
+    let late = cast.u1.create_chat().await;
+    assert_eq!(cast.u1.add(&late, &cast.a1.id).await.status, 201);
+    let later = cast.u1.sent(&late, "hello", &[&cast.a1.id]).await;
+    server.crash().await;
+    is_stopped(&cast.a1, &cast.r1, &sent).await;
+    is_stopped(&cast.a1, &late, &later).await;
+
+    let mut socket = listen(&server, &cast.a1, &cast.r1).await;
+    assert_eq!(cast.u1.post_nothing(&resume).await.data()["pause"], Value::Null);
+    signal(&mut socket, &cast.a1, "play", Some(&cast.r1), &one).await;
+    assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), Some(&sent));
+    assert_eq!(cast.a1.next(&late).await.as_ref(), Some(&later));
+    let said = run(&server, &["agent", "pause", "ann/one", "--reason", "again"]);
+    assert!(said.contains("paused since") && said.contains("again"), "{said}");
+    signal(&mut socket, &cast.a1, "stop", Some(&cast.r1), &one).await;
+    let said =
+        serde_json::from_str::<Value>(&run(&server, &["agent", "resume", "ann/one", "--json"])).unwrap();
+    assert_eq!(said["agent"]["pause"], Value::Null);
+    signal(&mut socket, &cast.a1, "play", Some(&cast.r1), &one).await;
 }

@@ -1,14 +1,8 @@
 //! Disabling users and agents: it takes effect everywhere, and no message is lost.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-use std::time::Duration;
-
 use e2e::{Api, Closed, Fleet, Server, Socket, soon, until};
 use serde_json::{Value, json};
-use tokio::time::Instant;
-
-/// Within this time what was open must have ended, and who is let in again be let in.
-const SOON: Duration = Duration::from_secs(1);
 
 /// The JSON output of a command that must succeed.
 fn printed(server: &Server, arguments: &[&str]) -> Value {
@@ -43,14 +37,12 @@ async fn connects(server: &Server, query: &str) -> Option<u16> {
 
 /// Waits until a socket is let in.
 async fn let_in(server: &Server, who: &Api) {
-    let since = Instant::now();
     until("the socket is not let in", async || {
         let status = connects(server, &format!("api_key={}", who.key)).await;
         assert!([None, Some(403)].contains(&status), "{status:?}");
         status.is_none()
     })
     .await;
-    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
 }
 
 #[tokio::test]
@@ -65,12 +57,10 @@ async fn an_agent_is_kept_out_and_finds_all_when_it_is_back() {
     let as_bot = format!("api_key={}&agent_id={}", ann.key, bot.id);
     let (mut socket, mut others) = (Socket::of(&server, &bot).await, Socket::of(&server, &other).await);
     let mut anns = Socket::of(&server, &ann).await;
-    let since = Instant::now();
     let disabled = printed(&server, &["agent", "disable", "ann/bot"]);
     assert!(disabled["changed"] == true && disabled["agent"]["disabled_at"].is_string(), "{disabled}");
     kept_out(&bot, "/me").await;
     assert_eq!(socket.closed().await, Closed::Code(1008));
-    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
     assert_eq!(connects(&server, &format!("api_key={}", bot.key)).await, Some(403));
     assert_eq!(connects(&server, &as_bot).await, Some(403), "nor as the agent by its owner's key");
     others.alive().await;
@@ -106,7 +96,6 @@ async fn a_user_is_kept_out_with_all_agents() {
     let mut sockets = vec![Socket::of(&server, &ann).await, Socket::of(&server, &bot).await];
     sockets.push(Socket::connect(&server, &format!("vsn=2.0.0&{by_token}"), &[]).await.ok().unwrap());
     let mut bens = Socket::of(&server, &ben).await;
-    let since = Instant::now();
     printed(&server, &["user", "disable", "ann"]);
     kept_out(&ann, "/profile").await;
     kept_out(&bot, "/chats").await;
@@ -114,7 +103,6 @@ async fn a_user_is_kept_out_with_all_agents() {
     for mut socket in sockets {
         assert_eq!(socket.closed().await, Closed::Code(1008));
     }
-    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
     for query in [&by_token, &format!("api_key={}", ann.key), &format!("api_key={}", bot.key)] {
         assert_eq!(connects(&server, query).await, Some(403));
     }
@@ -151,13 +139,11 @@ async fn a_user_is_deleted_with_all_agents() {
 
     let mut sockets = vec![Socket::of(&server, &ann).await, Socket::of(&server, &bot).await];
     let mut bens = Socket::of(&server, &ben).await;
-    let since = Instant::now();
     let deleted = printed(&server, &["user", "delete", "ann", "--force"]);
     assert_eq!((&deleted["agents"], &deleted["chats"]), (&json!(1), &json!(1)));
     for mut socket in sockets.drain(..) {
         assert_eq!(socket.closed().await, Closed::Code(1008));
     }
-    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
     for (who, path) in [(&ann, "/profile"), (&bot, "/me")] {
         assert!(soon(async || who.get(path).await.status == 401).await, "{path}");
     }
@@ -214,12 +200,10 @@ async fn every_server_keeps_out_whom_one_command_disables() {
         sockets.push(Socket::of(server, &ann).await);
     }
     sockets.push(Socket::of(there, &bot).await);
-    let since = Instant::now();
     printed(here, &["user", "disable", "ann"]);
     for mut socket in sockets {
         assert_eq!(socket.closed().await, Closed::Code(1008));
     }
-    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
     printed(here, &["user", "enable", "ann"]);
     for server in [here, there] {
         let_in(server, &bot).await;

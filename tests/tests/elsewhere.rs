@@ -1,20 +1,13 @@
 //! Changes on one of several servers, which share a PostgreSQL database without NATS.
 
-use std::time::Duration;
-
 use e2e::{Fleet, Socket};
-use tokio::time::Instant;
 
-/// The maximum time until a channel that one server ended has ended on the others.
-const SOON: Duration = Duration::from_secs(1);
-
-/// Waits for the end of the socket's channel of this topic. Returns how long it took.
-async fn ended(socket: &mut Socket, topic: &str) -> Duration {
-    let since = Instant::now();
+/// Waits for the end of the socket's channel of this topic.
+async fn ended(socket: &mut Socket, topic: &str) {
     loop {
         let frame = socket.frame().await;
         if frame[2] == topic && frame[3] == "phx_close" {
-            return since.elapsed();
+            return;
         }
     }
 }
@@ -36,16 +29,16 @@ async fn whoever_is_removed_on_one_server_hears_the_room_on_none() {
     of_ben.join("2", &other_topic).await;
 
     assert_eq!(ann.delete(&format!("/chats/{room}/participants/{}", ben.id)).await.status, 200);
-    assert!(ended(&mut of_ben, &room_topic).await < SOON);
+    ended(&mut of_ben, &room_topic).await;
     assert_eq!(ben.delete(&format!("/chats/{other}")).await.status, 200);
-    assert!(ended(&mut of_ben, &other_topic).await < SOON);
+    ended(&mut of_ben, &other_topic).await;
     of_ann.silent().await;
     let on_two = ann.on(two);
     assert_eq!(on_two.send(&room, "is anybody there?", &[&bot.id]).await.status, 422, "Bot is elsewhere");
     of_ann.alive().await;
 
     assert_eq!(ann.delete(&format!("/chats/{room}")).await.status, 200);
-    assert!(ended(&mut of_ann, &room_topic).await < SOON);
+    ended(&mut of_ann, &room_topic).await;
     of_ann.alive().await;
 }
 
@@ -59,7 +52,7 @@ async fn nobody_observes_through_an_agent_that_was_deleted_on_another_server() {
     let mut of_ben = Socket::of(two, &ben).await;
     of_ben.join("1", &topic).await;
     assert_eq!(ben.delete(&format!("/agents/{}", bot.id)).await.status, 200);
-    assert!(ended(&mut of_ben, &topic).await < SOON);
+    ended(&mut of_ben, &topic).await;
     of_ben.alive().await;
 }
 
@@ -78,7 +71,5 @@ async fn what_a_newer_server_has_written_into_the_log_stops_no_older_one() {
     client.batch_execute(unknown).await.unwrap();
     let disable = one.command().args(["user", "disable", "ann"]).output().unwrap();
     assert!(disable.status.success(), "{disable:?}");
-    let since = Instant::now();
     assert_eq!(socket.closed().await, e2e::Closed::Code(1008));
-    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
 }

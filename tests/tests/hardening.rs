@@ -303,6 +303,9 @@ const PREFLIGHT: [(&str, &str); 3] = [
     ("access-control-request-headers", "x-api-key"),
 ];
 
+/// The headers of an upload beyond those of a simple request.
+const UPLOAD: &str = "content-type,x-api-key,x-file-name,x-file-sha256";
+
 #[tokio::test]
 async fn pages_of_other_origins_read_nothing_unless_they_are_named() {
     let closed = Server::start().await;
@@ -319,11 +322,22 @@ async fn pages_of_other_origins_read_nothing_unless_they_are_named() {
     assert!(text(preflight.headers(), "access-control-allow-headers").contains("x-api-key"));
     assert!(text(preflight.headers(), "access-control-allow-methods").contains("POST"));
     assert!(!preflight.headers().contains_key("access-control-allow-credentials"));
+    let upload = [
+        ("origin", PAGE),
+        ("access-control-request-method", "PUT"),
+        ("access-control-request-headers", UPLOAD),
+    ];
+    let preflight = answer(&open, Method::OPTIONS, &format!("{path}/1/files"), &upload).await;
+    assert_eq!((preflight.status().as_u16(), allowed(&preflight).as_str()), (204, PAGE));
+    assert!(text(preflight.headers(), "access-control-allow-methods").contains("PUT"));
+    let headers = text(preflight.headers(), "access-control-allow-headers").split(", ").collect::<Vec<_>>();
+    assert!(UPLOAD.split(',').all(|name| headers.contains(&name)), "{headers:?}");
     // Refusals are to be read as well, else a page cannot say what is wrong.
     for (path, status) in [("/health", 200), (path, 401), ("/nowhere", 404)] {
         let answer = answer(&open, Method::GET, path, &[("origin", PAGE)]).await;
         assert_eq!((answer.status().as_u16(), allowed(&answer).as_str()), (status, PAGE), "{path}");
-        assert!(text(answer.headers(), "access-control-expose-headers").contains("x-request-id"));
+        let readable = text(answer.headers(), "access-control-expose-headers");
+        assert!(readable.contains("x-request-id") && readable.contains("content-disposition"));
         assert!(text(answer.headers(), "vary").contains("origin"));
     }
     for other in ["https://evil.example.org", "https://app.example.org.evil.org", "null", ""] {

@@ -23,10 +23,21 @@ async fn an_operator_sees_and_ends_connections() {
         (&open[0]["handle"], &open[0]["id"], &open[1]),
         (&json!("ann/bot"), &json!(bot.id), &Value::Null)
     );
+    let other = ann.register(&server, "Other").await;
+    let newer = Socket::of(&server, &other).await;
+    let first = root.get("/connections?limit=1").await;
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap().to_owned();
+    let first = first.data();
+    assert_eq!((&first[0]["handle"], &first[1]), (&json!("ann/other"), &Value::Null));
+    let rest = root.get(&format!("/connections?limit=1&cursor={cursor}")).await.data();
+    assert_eq!((&rest[0]["handle"], &rest[1]), (&json!("ann/bot"), &Value::Null));
+    drop(newer);
+    let is_alone = async || root.get("/connections").await.data()[1].is_null();
+    until("the socket is still listed", is_alone).await;
     let overview = root.get("/overview").await.data();
     assert_eq!(overview["sockets"], json!({"users": 0, "agents": 1}));
     assert_eq!(overview["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!((&overview["totals"]["users"], &overview["totals"]["agents"]), (&json!(2), &json!(1)));
+    assert_eq!((&overview["totals"]["users"], &overview["totals"]["agents"]), (&json!(2), &json!(2)));
     let findings = overview["findings"].as_array().unwrap();
     assert!(findings.iter().any(|finding| finding["check"] == "disk"), "{findings:?}");
 

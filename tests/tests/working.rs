@@ -57,6 +57,32 @@ async fn a_killed_server_leaves_nobody_at_work() {
     watching.event("1", &topic, "agent_activity_stopped").await;
 }
 
+/// What an agent reports to one server, agents read from the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_agent_does_is_seen_on_every_server() {
+    let fleet = Fleet::with_nats(2, &[]).await;
+    fleet.acquainted().await;
+    let [here, there] = &fleet.servers[..] else { panic!("two") };
+    let cast = Cast::on(here).await;
+    // A room is shown there once somebody listens.
+    let _watching = watch(there, &cast.u1, &cast.r1).await;
+    let path = format!("/chats/{}/activity", cast.r1);
+    for (kind, name) in [("tool_call", Some("search")), ("permission", None)] {
+        let mut activity = json!({"kind": kind});
+        if let Some(name) = name {
+            activity["name"] = json!(name);
+        }
+        until("the activity is not seen", async || {
+            let report = json!({"working": true, "activity": activity});
+            assert_eq!(cast.a1.post(&path, report).await.status, 200);
+            let seen = cast.a2.on(there).get(&path).await.data()["working_agents"].clone();
+            seen[0]["agent_id"] == json!(cast.a1.id) && seen[0]["activity"] == activity
+        })
+        .await;
+    }
+    assert_eq!(cast.a3.on(there).get(&path).await.status, 404);
+}
+
 /// A room is shown by both servers, and an agent that reports to both in turn is at work until it stops.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_may_report_to_any_server() {

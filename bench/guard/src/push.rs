@@ -92,6 +92,7 @@ fn created(scene: &Scene, number: usize) -> DomainEvent {
         created_at: now,
         updated_at: now,
         respond_by: None,
+        attachments: Vec::new(),
         deliveries: Vec::new(),
     };
     DomainEvent::MessageCreated { message, recipients: vec![researcher.id, writer.id] }

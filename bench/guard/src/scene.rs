@@ -16,6 +16,7 @@ use domain::ports::Clock;
 use domain::secret::Secret;
 use domain::time::Timestamp;
 use http_wire::cursor::CursorSeal;
+use http_wire::features::Features;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
 use http_wire::services::register;
@@ -66,7 +67,7 @@ impl Scene {
         let app = App::new()
             .wrap(RequestScope)
             .app_data(sockets)
-            .configure(|config| register(config, world, &limits, &cursors))
+            .configure(|config| register(config, world, &limits, &cursors, Features::of(world)))
             .configure(ws_gateway::configure)
             .configure(http_agent::configure)
             .configure(http_human::configure);

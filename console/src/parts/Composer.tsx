@@ -5,13 +5,14 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { completing, matching, mentionedIn } from "../pure/mention.ts";
 import { isAgentHandle } from "../pure/message.ts";
 import { since } from "../pure/when.ts";
+import { load, script } from "../screens/Later.tsx";
 import { readDraft, writeDraft, type Picked } from "../store/drafts.ts";
 import { enterSends } from "../store/look.ts";
 import { complain } from "../store/notices.ts";
 import { now } from "../store/now.ts";
 import { peers, type Peer } from "../store/people.ts";
 import type { OpenRoom } from "../store/room.ts";
-import { user } from "../wire/session.ts";
+import { hasFiles, user } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { Dot, Face } from "./Face.tsx";
 import { Icon } from "./Icon.tsx";
@@ -35,6 +36,10 @@ export function Composer({ room }: { room: OpenRoom }) {
   const at = useSignal<{ from: number; query: string } | null>(null);
   const chosen = useSignal(0);
   const [others, setOthers] = useState<Peer[] | null>(null);
+  const chooser = useRef<HTMLInputElement>(null);
+  const isDropping = useSignal(false);
+  const files = room.outbox.files.value;
+  const canSend = files.every(one => one.stored) && (text.value.trim() !== "" || files.length > 0);
 
   const here: Candidate[] = room.people.all.value.filter(one => one.id !== me).map(one => ({ ...one, isHere: true }));
   const away: Candidate[] = (others ?? []).filter(one => !room.people.byId.value.has(one.id)).map(one => ({ ...one, isHere: false }));
@@ -75,9 +80,9 @@ export function Composer({ room }: { room: OpenRoom }) {
     field.focus();
   };
   const send = async (): Promise<void> => {
-    const content = text.value.trim();
-    if (!content || leaving.value) return;
-    const wanted = mentionedIn(content, everybody);
+    if (!canSend || leaving.value) return;
+    const typed = text.value.trim();
+    const wanted = mentionedIn(typed, everybody);
     leaving.value = text.value;
     write("");
     at.value = null;
@@ -85,7 +90,7 @@ export function Composer({ room }: { room: OpenRoom }) {
     box.current?.focus();
     try {
       for (const one of wanted) if (!room.people.byId.value.has(one.id)) await room.people.add(one.id);
-      room.outbox.send(content, wanted.map(one => one.id));
+      room.outbox.send(typed, wanted.map(one => one.id));
       picked.value = [];
       // Also if the room was left meanwhile.
       writeDraft(me, room.id, { text: "", picked: [] });
@@ -96,6 +101,40 @@ export function Composer({ room }: { room: OpenRoom }) {
       leaving.value = "";
     }
   };
+  /** `null` is a folder. */
+  const attach = (list: (File | null)[]): void => {
+    box.current?.focus();
+    load().then(parts => parts.attach(room.outbox, list), () => complain(w.files.unloaded));
+  };
+  const paste = (event: ClipboardEvent): void => {
+    const { files: pasted, types } = event.clipboardData!;
+    // A text that was copied with its look comes with a picture of it.
+    if (!hasFiles.value || pasted.length === 0 || (types.includes("text/plain") && types.includes("text/html"))) return;
+    event.preventDefault();
+    attach([...pasted]);
+  };
+  // Files that miss the room would replace the page.
+  useLayoutEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const drag = (event: DragEvent): void => {
+      if (!hasFiles.value || !event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      clearTimeout(timer);
+      isDropping.value = event.type !== "drop";
+      // Browsers do not always report that a drag has left the page.
+      timer = setTimeout(() => { isDropping.value = false; }, 600);
+      if (event.type === "drop" && !document.querySelector("dialog[open]")) {
+        attach([...event.dataTransfer.items].filter(one => one.kind === "file").map(one => (one.webkitGetAsEntry()?.isDirectory ? null : one.getAsFile())));
+      }
+    };
+    addEventListener("dragover", drag);
+    addEventListener("drop", drag);
+    return () => {
+      removeEventListener("dragover", drag);
+      removeEventListener("drop", drag);
+      clearTimeout(timer);
+    };
+  }, [room]);
   const key = (event: KeyboardEvent): void => {
     if (event.isComposing) return;
     if (isListOpen) {
@@ -115,7 +154,7 @@ export function Composer({ room }: { room: OpenRoom }) {
   };
 
   return (
-    <form class="composer" onSubmit={event => { event.preventDefault(); void send(); }}>
+    <form class={isDropping.value ? "composer dropping" : "composer"} onSubmit={event => { event.preventDefault(); void send(); }}>
       {isListOpen && (
         <Options id="mentions" label={w.composer.suggestions} options={found} chosen={chosen.value} onPick={pick} row={one => (
           <>
@@ -126,14 +165,21 @@ export function Composer({ room }: { room: OpenRoom }) {
         )} />
       )}
       <p class="vh" role="status">{at.value ? w.composer.found(found.length) : ""}</p>
+      {files.length > 0 && script && <script.Tray outbox={room.outbox} />}
       <div class="box">
+        {hasFiles.value && (
+          <>
+            <input type="file" multiple hidden ref={chooser} onChange={({ currentTarget }) => { attach([...currentTarget.files!]); currentTarget.value = ""; }} />
+            <button type="button" class="quiet square" aria-label={w.files.attach} title={w.files.attach} onClick={() => chooser.current!.click()}><Icon name="paperclip" /></button>
+          </>
+        )}
         <label class="vh" for="composer">{w.composer.label}</label>
         <textarea id="composer" ref={box} rows={Math.min(10, Math.max(1, text.value.split("\n").length))} placeholder={w.composer.placeholder}
-          defaultValue={text.value} dir="auto" readOnly={leaving.value !== ""} aria-busy={leaving.value !== ""} onInput={look} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
+          defaultValue={text.value} dir="auto" readOnly={leaving.value !== ""} aria-busy={leaving.value !== ""} onInput={look} onPaste={paste} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
           aria-haspopup="listbox" {...comboOf("mentions", found.length, chosen.value)} aria-describedby="composer-effect" />
-        <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!text.value.trim()}><Icon name="send-horizontal" /></button>
+        <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!canSend}><Icon name="send-horizontal" /></button>
       </div>
-      <Effect room={room} hasText={text.value.trim() !== "" && !isListOpen} mentioned={mentioned} />
+      <Effect room={room} hasText={canSend && !isListOpen} mentioned={mentioned} />
     </form>
   );
 }
@@ -148,6 +194,9 @@ function Effect({ room, hasText, mentioned }: { room: OpenRoom; hasText: boolean
 
   const awake = agents.filter(one => !isAway(one));
   const parts: { text: string; isWarning: boolean }[] = [];
+  const files = room.outbox.files.value;
+  const hasFailed = files.some(one => one.state === "failed");
+  if (files.some(one => !one.stored)) parts.push({ text: hasFailed ? w.files.fix : w.files.wait, isWarning: hasFailed });
   if (awake.length > 0) parts.push({ text: w.composer.wakes(awake.map(one => one.name)), isWarning: false });
   if (agents.length === 0 && hasText && room.people.agents.value.length > 0) parts.push({ text: w.composer.wakesNobody, isWarning: false });
   if (humans.length > 0) parts.push({ text: w.composer.notifies(humans.map(one => one.name)), isWarning: false });

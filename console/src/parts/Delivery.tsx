@@ -3,9 +3,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, explain } from "../pure/errors.ts";
 import type { Delivery, State } from "../pure/message.ts";
+import { visible } from "../pure/visible.ts";
 import { clock, duration, exact, since } from "../pure/when.ts";
 import { canDo, type Item } from "../pure/work.ts";
-import { interrupt, isMine } from "../store/agents.ts";
+import { agentOf, interrupt, isMine } from "../store/agents.ts";
 import { refreshAttention } from "../store/attention.ts";
 import { complain, inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
@@ -77,7 +78,7 @@ export function Inside({ place, delivery, isParticipant, onItem }: Given) {
 }
 
 /** What keeps an agent from going on. */
-export function hindrances(agent: Pick<WorkAgentView, "connected" | "stopped" | "paused">, last: WorkAgentView | undefined): string[] {
+export function hindrances(agent: Pick<WorkAgentView, "id" | "connected" | "stopped" | "paused">, last: WorkAgentView | undefined): string[] {
   const words = w.delivery;
   const text: string[] = [];
   if (!agent.connected) {
@@ -85,7 +86,7 @@ export function hindrances(agent: Pick<WorkAgentView, "connected" | "stopped" | 
     text.push(last?.last_disconnected_at ? words.offlineSince(since(last.last_disconnected_at, now.value), reason) : words.offline);
   }
   if (agent.stopped) text.push(words.stopped);
-  if (agent.paused) text.push(words.paused);
+  if (agent.paused) text.push(words.paused(visible(agentOf(agent.id)?.pause?.reason ?? "")));
   return text;
 }
 

@@ -88,14 +88,14 @@ export function Confirm({ title, text, submit, danger = false, wide = false, isR
   );
 }
 
-interface Asked { deed: string; name?: string; title?: string; text: string; danger?: boolean; run: () => Promise<unknown>; done?: string }
+interface Asked { deed: string; name?: string; title?: string; text: string; danger?: boolean; run: (password: string) => Promise<unknown>; done?: string }
 
 /** The dialog that asks before something is done, perhaps to what has a name, and how to open it. `done` is said afterwards. */
 export function useConfirm(): [ComponentChildren, (asked: Asked) => void] {
   const [asked, ask] = useState<Asked | null>(null);
   return [asked && (
     <Confirm title={asked.title ?? `${asked.name ? w.of(asked.deed, asked.name) : asked.deed}?`} text={asked.text} submit={asked.deed} danger={asked.danger !== false} onClose={() => ask(null)}
-      onSubmit={async () => { await asked.run(); if (asked.done) inform(asked.done); }} />
+      onSubmit={async data => { await asked.run(passwordIn(data)); if (asked.done) inform(asked.done); }} />
   ), ask];
 }
 

@@ -2,12 +2,14 @@
 
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Row } from "../pure/fold.ts";
 import { plain } from "../pure/markdown.ts";
 import { isText, mentionsOf, type Message } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { clock, exact, fullDay } from "../pure/when.ts";
+import { load, script } from "../screens/Later.tsx";
+import { complain } from "../store/notices.ts";
 import type { OpenRoom } from "../store/room.ts";
 import type { Pending } from "../store/outbox.ts";
 import { user } from "../wire/session.ts";
@@ -16,7 +18,7 @@ import { Face } from "./Face.tsx";
 import { Icon } from "./Icon.tsx";
 import { Markdown } from "./Markdown.tsx";
 import { Steps } from "./Steps.tsx";
-import { Text } from "./Text.tsx";
+import { FileNames, Text } from "./Text.tsx";
 
 const NEAR_PX = 800;
 const AT_END_PX = 48;
@@ -31,6 +33,8 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
   const rows = room.rows.value;
   const pending = room.outbox.pending.value;
   const { older, newer } = room.window.value;
+  const hasFiles = rows.some(row => row.kind === "text" && row.message.attachments.length > 0);
+  const [parts, setParts] = useState(script);
   const isEmpty = useComputed(() => room.window.value.rows.length === 0).value;
 
   const visibleRows = (): { row: Element; top: number; bottom: number }[] => {
@@ -52,6 +56,9 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
     return seen[Math.floor(seen.length / 2)]?.row.id.slice(4);
   };
 
+  useEffect(() => {
+    if (hasFiles && !parts) load().then(found => { room.beforeChange(); setParts(found); }, () => complain(w.files.unloaded));
+  }, [hasFiles]);
   useLayoutEffect(() => {
     const feed = box.current!;
     if (isAtEnd.current && !newer) feed.scrollTop = feed.scrollHeight;
@@ -61,7 +68,7 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
     if (shown.current && last && last.id !== shown.current && !newer && !isAtEnd.current && last.sender_id !== user.value?.id) unseen.value++;
     shown.current = last?.id;
     if (isAtEnd.current) room.sawEnd();
-  }, [rows, pending]);
+  }, [rows, pending, parts]);
 
   // A link to a message shows it in the middle.
   useLayoutEffect(() => {
@@ -70,6 +77,16 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
     if (!row) return;
     row.scrollIntoView({ block: "center" });
     row.classList.add("target");
+  }, [isEmpty, at]);
+
+  // What was unread when the room was opened begins at the top, if it is more than a screen.
+  useLayoutEffect(() => {
+    const feed = box.current!;
+    const line = at === null ? feed.querySelector(".day.new") : null;
+    const place = line ? line.getBoundingClientRect().top - feed.getBoundingClientRect().top : 0;
+    if (!line || (place >= 0 && !newer)) return;
+    isAtEnd.current = false;
+    feed.scrollTop += place;
   }, [isEmpty, at]);
 
   useEffect(() => {
@@ -112,7 +129,7 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
   const cache = useRef(new Map<string, { key: unknown[]; node: JSX.Element }>());
   const fresh = new Map<string, { key: unknown[]; node: JSX.Element }>();
   const drawn = (row: Row, draw: () => JSX.Element): JSX.Element => {
-    const key: unknown[] = row.kind === "text" ? [row.message, row.isContinued, isParticipant] : row.kind === "steps" ? [...row.events, row.dropped, row.isPartial, row.hasEarlier] : [row.id];
+    const key: unknown[] = row.kind === "text" ? [row.message, row.isContinued, isParticipant, parts] : row.kind === "steps" ? [...row.events, row.dropped, row.isPartial, row.hasEarlier] : [row.id];
     const known = cache.current.get(row.id);
     const isSame = known && known.key.length === key.length && known.key.every((part, at) => part === key[at]);
     const entry = isSame ? known : { key, node: draw() };
@@ -136,7 +153,7 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
                 case "new": return <li key={row.id} class="day new"><span>{w.room.newLine}</span></li>;
                 case "day": return <li key={row.id} class="day"><span>{fullDay(row.at)}</span></li>;
                 case "text": return (
-                  <li key={row.id} id={`row-${row.id}`} data-row data-text><Guarded><Text message={row.message} room={room} isContinued={row.isContinued} isParticipant={isParticipant} /></Guarded></li>
+                  <li key={row.id} id={`row-${row.id}`} data-row data-text><Guarded><Text message={row.message} room={room} isContinued={row.isContinued} isParticipant={isParticipant} parts={parts} /></Guarded></li>
                 );
                 case "attention": return (
                   <li key={row.id} id={`row-${row.id}`} data-row data-text class="attention">
@@ -185,6 +202,7 @@ function Unsent({ one, room }: { one: Pending; room: OpenRoom }) {
       <article class="text">
         <Face id={me.id} name={`${me.first_name} ${me.last_name}`} isAgent={false} />
         <p class="said" dir="auto">{one.content}</p>
+        <FileNames files={one.files} />
         <p class="fate" role="status">{one.state === "sending" ? w.outbox.sending : w.outbox.failed(one.fault)}</p>
         {one.state === "failed" && (
           <div class="actions">
@@ -209,7 +227,8 @@ function Spoken({ room }: { room: OpenRoom }) {
     if (!before || !newest || before === newest.id || newest.sender_id === user.value?.id) return;
     if (Date.now() - spokenAt.current < SPOKEN_EVERY_MS) return;
     spokenAt.current = Date.now();
-    text.value = w.log(newest.sender_name, plain(newest.content, mentionsOf(newest)));
+    const { length } = newest.attachments;
+    text.value = w.log(newest.sender_name, plain(newest.content, mentionsOf(newest)) + (length > 0 ? ` (${w.files.count(length)})` : ""));
   }, [newest?.id]);
   return <div class="vh" role="log" aria-live="polite">{text.value}</div>;
 }

@@ -1,6 +1,6 @@
 // A menu behind a button, by the pattern of the ARIA Authoring Practices Guide.
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { w } from "../words.ts";
 import { Icon } from "./Icon.tsx";
 import type { IconName } from "./icons.ts";
@@ -13,7 +13,8 @@ export function Menu({ label = w.more, choices }: { label?: string; choices: Cho
   const id = useId();
   const items = (): HTMLButtonElement[] => [...(box.current?.querySelectorAll<HTMLButtonElement>("[role=menuitem]") ?? [])];
 
-  useEffect(() => {
+  // Before the next key: a focus that comes late would undo what that key has chosen.
+  useLayoutEffect(() => {
     if (!isOpen) return;
     items()[0]?.focus();
     const outside = (event: Event): void => { if (!box.current?.contains(event.target as Node)) setOpen(false); };

@@ -7,12 +7,12 @@ import { Paged, type Answer, type Metadata } from "../store/paged.ts";
 import { w } from "../words.ts";
 import { Fault, refocus } from "./Dialog.tsx";
 
-/** Calls `work` at once, and every `everyMs` while somebody looks. */
-function useWatch(work: () => void, inputs: unknown[], everyMs: number): void {
+/** Calls `work` immediately, then every `everyMs` while the page is visible, except while a call is running (`isDone`). */
+function useWatch(work: () => void, isDone: () => boolean, inputs: unknown[], everyMs: number): void {
   useEffect(() => {
     work();
     if (!everyMs) return;
-    const timer = setInterval(() => { if (document.visibilityState === "visible") work(); }, everyMs);
+    const timer = setInterval(() => { if (document.visibilityState === "visible" && isDone()) work(); }, everyMs);
     return () => clearInterval(timer);
   }, inputs);
 }
@@ -22,13 +22,15 @@ export function useRead<T>(read: () => Promise<T>, inputs: unknown[] = [], every
   const [value, setValue] = useState<T | null>(null);
   const [fault, setFault] = useState<unknown>(null);
   const turn = useRef(0);
-  const set = (next: T): void => { turn.current++; setValue(next); setFault(null); };
+  const isAwaited = useRef(false);
+  const set = (next: T): void => { isAwaited.current = false; turn.current++; setValue(next); setFault(null); };
   const again = (): void => {
     const mine = ++turn.current;
+    isAwaited.current = true;
     // A read that cannot even be asked for fails like one that is refused.
-    (async () => read())().then(answer => { if (mine === turn.current) set(answer); }, (cause: unknown) => { if (mine === turn.current) setFault(cause); });
+    (async () => read())().then(answer => { if (mine === turn.current) set(answer); }, (cause: unknown) => { if (mine === turn.current) { isAwaited.current = false; setFault(cause); } });
   };
-  useWatch(again, inputs, everyMs);
+  useWatch(again, () => !isAwaited.current, inputs, everyMs);
   useEffect(() => () => { turn.current++; }, []);
   return { value, fault, again, set };
 }
@@ -36,7 +38,7 @@ export function useRead<T>(read: () => Promise<T>, inputs: unknown[] = [], every
 /** A list of one screen, in pages by cursor. While only the first page is shown, it is read again every `everyMs`. */
 export function usePaged<T extends { id?: string | null }, M extends Metadata>(read: (cursor?: string) => Promise<Answer<T, M>>, inputs: unknown[] = [], everyMs = 0): Paged<T, M> {
   const list = useMemo(() => new Paged<T, M>(row => String(row.id), cursor => read(cursor ?? undefined)), inputs);
-  useWatch(() => { if (!list.isLong) void list.load(); }, [list], everyMs);
+  useWatch(() => void list.load(), () => !list.isLong && !list.isBusy.value, [list], everyMs);
   useEffect(() => () => list.clear(), [list]);
   return list;
 }
@@ -54,7 +56,7 @@ export function More<T, M extends Metadata>({ list, empty }: { list: Paged<T, M>
     <>
       <Loading of={{ value: isLoaded || null, fault, again: () => void list.retry() }} />
       {isLoaded && !fault && list.rows.value.length === 0 && empty}
-      {list.hasMore.value && !fault && <button type="button" class="plain" disabled={list.isBusy.value} onClick={() => void list.more().then(() => refocus())}>{w.loadMore}</button>}
+      {list.hasMore.value && !fault && <button type="button" class="plain" aria-disabled={list.isBusy.value} onClick={() => { if (!list.isBusy.value) void list.more().then(() => refocus()); }}>{w.loadMore}</button>}
     </>
   );
 }

@@ -1,8 +1,9 @@
-// The pause of an organization: said on every screen, and set and lifted by admins.
+// Pauses: that of the organization, said on every screen, and set and lifted by admins; and those of own agents.
 
 import { useState } from "preact/hooks";
 import { visible } from "../pure/visible.ts";
 import { exact, since } from "../pure/when.ts";
+import { pause as pauseAgent, resume as resumeAgent, type Agent } from "../store/agents.ts";
 import { now } from "../store/now.ts";
 import { inform } from "../store/notices.ts";
 import { isAdmin, organization, pause, resume } from "../store/organization.ts";
@@ -31,16 +32,30 @@ export function PausedBar() {
   );
 }
 
-export function AskResume({ onClose }: { onClose: () => void }) {
-  const submit = async (): Promise<void> => { await resume(); inform(w.organization.resumedDone); };
-  return <Confirm title={w.organization.resume} text={w.organization.resumeText} submit={w.organization.resume} onSubmit={submit} onClose={onClose} />;
+interface Asked { agent?: Agent; onClose: () => void }
+
+/** Of the organization, unless an agent is given. */
+export function AskResume({ agent, onClose }: Asked) {
+  const words = w.organization;
+  const submit = async (): Promise<void> => {
+    await (agent ? resumeAgent(agent.id) : resume());
+    inform(agent ? w.agentPage.resumed(visible(agent.name)) : words.resumedDone);
+  };
+  const deed = agent ? words.resumeShort : words.resume;
+  return <Confirm title={agent ? w.agentPage.resumeTitle(visible(agent.name)) : deed} text={agent ? w.agentPage.resumeText : words.resumeText} submit={deed} onSubmit={submit} onClose={onClose} />;
 }
 
-export function AskPause({ onClose }: { onClose: () => void }) {
-  const submit = async (data: FormData): Promise<void> => { await pause(typed(data, "reason")); inform(w.organization.pausedDone); };
+export function AskPause({ agent, onClose }: Asked) {
+  const words = w.organization;
+  const submit = async (data: FormData): Promise<void> => {
+    const reason = typed(data, "reason");
+    await (agent ? pauseAgent(agent.id, reason) : pause(reason));
+    inform(agent ? w.agentPage.pausedDone(visible(agent.name)) : words.pausedDone);
+  };
+  const deed = agent ? w.agentPage.pause : words.pause;
   return (
-    <Confirm title={w.organization.pause} text={w.organization.pauseText} submit={w.organization.pause} danger onSubmit={submit} onClose={onClose}>
-      <Field label={w.delivery.reason} hint={w.organization.pauseReasonHint} name="reason" required maxLength={500} pattern=".*\S.*" data-focus />
+    <Confirm title={agent ? w.agentPage.pauseTitle(visible(agent.name)) : deed} text={agent ? w.agentPage.pauseText : words.pauseText} submit={deed} danger onSubmit={submit} onClose={onClose}>
+      <Field label={w.delivery.reason} hint={agent ? w.agentPage.pauseReasonHint : words.pauseReasonHint} name="reason" required maxLength={500} pattern=".*\S.*" data-focus />
     </Confirm>
   );
 }

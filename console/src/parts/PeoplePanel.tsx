@@ -3,10 +3,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { visible } from "../pure/visible.ts";
 import { since } from "../pure/when.ts";
-import { isMine } from "../store/agents.ts";
+import { agentOf, isMine } from "../store/agents.ts";
 import { complain, inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
-import { peers, type Peer, type Person } from "../store/people.ts";
+import { peers, type Peer, type Person, type RoomRole } from "../store/people.ts";
 import { BASE } from "../store/route.ts";
 import type { OpenRoom } from "../store/room.ts";
 import { user } from "../wire/session.ts";
@@ -15,9 +15,10 @@ import { Choose, Somebody } from "./Choose.tsx";
 import { Confirm, Dialog } from "./Dialog.tsx";
 import { Dot, Face } from "./Face.tsx";
 import { Icon } from "./Icon.tsx";
+import { Menu } from "./Menu.tsx";
 import { awaySince } from "./Secret.tsx";
 
-export function PeoplePanel({ room, isParticipant, canRemove, onClose }: { room: OpenRoom; isParticipant: boolean; canRemove: boolean; onClose: () => void }) {
+export function PeoplePanel({ room, isParticipant, mine, onClose }: { room: OpenRoom; isParticipant: boolean; mine: string | undefined; onClose: () => void }) {
   const [isAdding, setAdding] = useState(false);
   const people = room.people.all.value;
   const groups: [string, Person[]][] = [
@@ -34,7 +35,7 @@ export function PeoplePanel({ room, isParticipant, canRemove, onClose }: { room:
       {groups.filter(([, list]) => list.length > 0).map(([title, list]) => (
         <section key={title} aria-label={title}>
           <h3>{title}</h3>
-          <ul>{list.map(one => <One key={one.id} one={one} room={room} canRemove={canRemove} />)}</ul>
+          <ul>{list.map(one => <One key={one.id} one={one} room={room} mine={mine} />)}</ul>
         </section>
       ))}
       {isAdding && <Add room={room} onClose={() => setAdding(false)} />}
@@ -42,15 +43,19 @@ export function PeoplePanel({ room, isParticipant, canRemove, onClose }: { room:
   );
 }
 
-function One({ one, room, canRemove }: { one: Person; room: OpenRoom; canRemove: boolean }) {
+function One({ one, room, mine }: { one: Person; room: OpenRoom; mine: string | undefined }) {
   const [isAsking, setAsking] = useState(false);
   const isAgent = one.type === "Agent";
   const isMe = one.id === user.value?.id;
+  const canRemove = mine === "owner" || mine === "admin";
   const isOn = one.online === true;
   const name = visible(one.name);
   const last = isOn ? null : awaySince(one.id);
   const state = isOn ? (one.is_external === false ? w.people.platform : w.people.connected)
     : last ? w.people.notConnectedSince(since(last.at, now.value), last.reason) : w.people.notConnected;
+  // Owners give any role; admins make members admins, and themselves members.
+  const roles: RoomRole[] = mine === "owner" ? ["owner", "admin", "member"] : mine === "admin" && (isMe || one.role === "member") ? ["admin", "member"] : [];
+  const set = (role: RoomRole): void => { room.people.setRole(one.id, role).then(() => inform(w.people.roleDone(name, role)), complain); };
   return (
     <li class="person">
       <Face id={one.id} name={one.name} isAgent={isAgent} />
@@ -58,14 +63,16 @@ function One({ one, room, canRemove }: { one: Person; room: OpenRoom; canRemove:
         <p class="name">
           {isMine(one.id) ? <a href={`${BASE}/agents/${one.id}`}>{name}</a> : name}
           {isMe && <span class="tag">{w.you}</span>}
+          {agentOf(one.id)?.pause && <span class="tag">{w.agentPage.paused}</span>}
           {one.role !== "member" && <span class="tag">{one.role === "owner" ? w.people.owner : w.organization.role["admin"]}</span>}
         </p>
         <p class="handle">@{one.handle}</p>
         {(isAgent || isOn) && <p class="presence"><Dot isOn={isOn} />{state}</p>}
       </div>
-      {canRemove && !isMe && (
-        <button type="button" class="quiet square" aria-label={w.of(w.remove, name)} title={w.of(w.remove, name)} onClick={() => setAsking(true)}><Icon name="x" size={16} /></button>
-      )}
+      <Menu label={w.organization.actions(name)} choices={[
+        ...roles.filter(role => role !== one.role).map(role => ({ label: w.people.make[role], icon: "users" as const, run: () => set(role) })),
+        ...(canRemove && !isMe ? [{ label: w.people.remove, icon: "x" as const, danger: true, run: () => setAsking(true) }] : []),
+      ]} />
       {isAsking && <Confirm title={w.people.removeAsk(name)} submit={w.remove} danger onSubmit={() => room.people.remove(one.id)} onClose={() => setAsking(false)} />}
     </li>
   );

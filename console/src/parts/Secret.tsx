@@ -11,8 +11,8 @@ import { Dot } from "./Face.tsx";
 const WATCH_MS = 1500;
 
 /** A key in a dialog. Closing it asks first, unless the key was copied or `isSafe` says that it is in use. */
-export function ShownOnce({ title, secret, label = w.login.key, once = w.registering.once, isSafe = false, onClose, action, children }: {
-  title: string; secret: string; label?: string; once?: string; isSafe?: boolean; onClose: () => void; action?: { label: string; run: () => void } | undefined; children: (noteCopy: () => void) => ComponentChildren;
+export function ShownOnce({ title, secret, label = w.login.key, what = "key", once = w.registering.once, isSafe = false, onClose, action, children }: {
+  title: string; secret: string; label?: string; what?: string; once?: string; isSafe?: boolean; onClose: () => void; action?: { label: string; run: () => void } | undefined; children: (noteCopy: () => void) => ComponentChildren;
 }) {
   const [isCopied, setCopied] = useState(false);
   const [isAsking, setAsking] = useState(false);
@@ -36,7 +36,7 @@ export function ShownOnce({ title, secret, label = w.login.key, once = w.registe
         </footer>
       </Dialog>
       {isAsking && (
-        <Confirm title={w.registering.unsavedTitle} text={w.registering.unsaved} submit={w.registering.unsavedClose} danger
+        <Confirm title={w.registering.unsavedTitle(what)} text={w.registering.unsaved(what)} submit={w.registering.unsavedClose} danger
           onSubmit={onClose} onClose={() => setAsking(false)} />
       )}
     </>

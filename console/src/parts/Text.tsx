@@ -8,6 +8,7 @@ import { BASE, go } from "../store/route.ts";
 import { inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
 import type { OpenRoom } from "../store/room.ts";
+import type { Script } from "../screens/Later.tsx";
 import { call } from "../wire/call.ts";
 import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
@@ -19,7 +20,8 @@ import { Face } from "./Face.tsx";
 import { Markdown } from "./Markdown.tsx";
 import { Menu, type Choice } from "./Menu.tsx";
 
-export function Text({ message, room, isContinued, isParticipant }: { message: Message; room: OpenRoom; isContinued: boolean; isParticipant: boolean }) {
+/** `parts` draws files, once it is loaded. */
+export function Text({ message, room, isContinued, isParticipant, parts }: { message: Message; room: OpenRoom; isContinued: boolean; isParticipant: boolean; parts: Script | null }) {
   const [asking, setAsking] = useState<"edit" | "delete" | null>(null);
   const isMine = message.sender_id === user.value?.id;
   const name = visible(message.sender_name);
@@ -53,6 +55,7 @@ export function Text({ message, room, isContinued, isParticipant }: { message: M
         {message.updated_at > message.inserted_at && <span class="hint">{w.room.edited}</span>}
       </header>
       <Markdown text={message.content} mentions={mentions} />
+      {parts ? <parts.Attachments room={room.id} files={message.attachments} /> : <FileNames files={message.attachments} />}
       <Deliveries message={message} isParticipant={isParticipant} />
       <div class="tools"><Menu label={`${w.more}: ${w.room.message(name, clock(message.inserted_at))}`} choices={choices} /></div>
       {asking === "edit" && <Edit message={message} onClose={close} onSave={async content => void (await call("editMessage", { path, body: { message: { content } } }))} />}
@@ -63,6 +66,8 @@ export function Text({ message, room, isContinued, isParticipant }: { message: M
     </article>
   );
 }
+
+export const FileNames = ({ files }: { files: { name: string }[] }) => files.length > 0 ? <p class="hint">{w.files.names(files.map(one => visible(one.name)))}</p> : null;
 
 async function copied(text: string): Promise<void> {
   inform((await copy(text)) ? w.copied : w.notCopied);

@@ -24,8 +24,7 @@ export function Usage({ groups, ofAll = false, agent }: { groups: Group[]; ofAll
   const since = dayOf(query.get("from"));
   const until = dayOf(query.get("to"));
   const list = usePaged(cursor => usage(ofAll, {
-    group_by: group, limit: 50,
-    ...(since ? { since } : {}), ...(until ? { until } : {}), ...(agent ? { agent_id: agent } : {}), ...(cursor ? { cursor } : {}),
+    group_by: group, limit: 50, since: since || undefined, until: until || undefined, agent_id: agent, cursor,
   }), [group, since, until, agent, ofAll]);
   const rows = list.rows.value;
   const { totals, currency } = list.first.value ?? {};

@@ -8,14 +8,16 @@ import { Icon } from "../parts/Icon.tsx";
 import { Section } from "../parts/Page.tsx";
 import { Loading, Rows, useRead } from "../parts/Pages.tsx";
 import { ShownOnce } from "../parts/Secret.tsx";
+import { Time } from "../parts/Time.tsx";
 import { visible } from "../pure/visible.ts";
-import { exact, since } from "../pure/when.ts";
+import { since } from "../pure/when.ts";
 import { createKey, endOthers, endSession, keys, revoke, sessions, type Key } from "../store/access.ts";
 import { agentOf, agents } from "../store/agents.ts";
 import { inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
 import { roomOf, rooms } from "../store/rooms.ts";
 import type { CreatedKeyView } from "../wire/api.ts";
+import { keyFor } from "../wire/call.ts";
 import { changePassword, user } from "../wire/session.ts";
 import { w } from "../words.ts";
 
@@ -55,9 +57,6 @@ function Line({ name, tags, facts, deed, label, onDeed }: { name: ComponentChild
   );
 }
 
-/** What happened or will happen when, with the exact time as the title. */
-const fact = (words: (time: string) => string, instant: string) => <time dateTime={instant} title={exact(instant)}>{words(since(instant, now.value))}</time>;
-
 export function Keys() {
   const [isCreating, setCreating] = useState(false);
   const [created, setCreated] = useState<CreatedKeyView | null>(null);
@@ -68,7 +67,7 @@ export function Keys() {
     const name = nameOf(one);
     return (
       <Line key={id} name={name} tags={[one.read_only && w.access.readOnly, room && w.access.onlyRoom(roomOf(room)?.title), agent && w.access.onlyAgent(agentOf(agent)?.name)].map(tag => tag && visible(tag))}
-        facts={[...(prefix ? [`${prefix}…`] : []), used ? fact(w.access.lastUsed, used) : w.access.neverUsed, fact(w.access.created, one.inserted_at), !end ? w.access.noExpiry : fact(Date.parse(end) <= now.value ? w.access.expired : w.access.expires, end)]}
+        facts={[...(prefix ? [`${prefix}…`] : []), used ? <Time at={used} text={w.access.lastUsed} /> : w.access.neverUsed, <Time at={one.inserted_at} text={w.access.created} />, !end ? w.access.noExpiry : <Time at={end} text={Date.parse(end) <= now.value ? w.access.expired : w.access.expires} />]}
         deed={w.access.revoke} label={w.of(w.access.revoke, name)}
         onDeed={() => ask({ deed: w.access.revoke, name, text: w.access.revokeText, done: w.delivery.summary(name, w.access.revoked), run: () => revoke(id) })} />
     );
@@ -88,17 +87,18 @@ export function Keys() {
 }
 
 function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: (created: CreatedKeyView) => void }) {
+  const sent = useRef({});
   const submit = async (data: FormData): Promise<void> => {
     const day = typed(data, "expires");
-    onDone(await createKey({
+    const wanted = {
       name: typed(data, "name"),
       read_only: data.has("read_only"),
       // Until the end of the day here; empty choices are no limits.
       expires_at: day ? new Date(`${day}T23:59:59`).toISOString() : null,
       chat_id: typed(data, "room") || null,
       agent_id: typed(data, "agent") || null,
-      current_password: passwordIn(data) || null,
-    }));
+    };
+    onDone(await createKey(keyFor(sent.current, wanted), { ...wanted, current_password: passwordIn(data) || null }));
   };
   const limit = (list: { id: string; name: string }[]) => [["", w.noLimit], ...list.map(one => [one.id, visible(one.name)])] as [string, string][];
   return (
@@ -127,8 +127,8 @@ export function Sessions() {
       <Loading of={read} />
       <ul class="lines">
         {list?.map(one => (
-          <Line key={one.id} name={fact(w.access.session, one.inserted_at)} tags={[one.is_current && w.access.current]}
-            facts={[fact(w.access.lastUsed, one.last_used_at), fact(w.access.endsAt, one.expires_at)]}
+          <Line key={one.id} name={<Time at={one.inserted_at} text={w.access.session} />} tags={[one.is_current && w.access.current]}
+            facts={[<Time at={one.last_used_at} text={w.access.lastUsed} />, <Time at={one.expires_at} text={w.access.endsAt} />]}
             {...(one.is_current ? {} : { deed: w.access.end })} label={w.access.endFrom(time(one.inserted_at))}
             onDeed={end(w.access.end, w.access.endText, w.access.ended, () => endSession(one.id), `${w.access.endFrom(time(one.inserted_at))}?`)} />
         ))}

@@ -1,34 +1,44 @@
 // One of the caller's agents.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Confirm, passwordIn, refocus } from "../parts/Dialog.tsx";
 import { Dot, Face, Presence } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Page, Section } from "../parts/Page.tsx";
 import { Loading, useRead } from "../parts/Pages.tsx";
+import { AskPause, AskResume } from "../parts/Paused.tsx";
 import { Secret, awaySince } from "../parts/Secret.tsx";
+import { Time } from "../parts/Time.tsx";
 import { Usage } from "../parts/Usage.tsx";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
-import { duration, exact, since } from "../pure/when.ts";
+import { duration, since } from "../pure/when.ts";
 import { agentOf, connections, isLoading, remove, rotateKey, watch, type Agent as Record, type Registered } from "../store/agents.ts";
 import { inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
 import { go } from "../store/route.ts";
+import { keyFor } from "../wire/call.ts";
+import { hasWebhooks } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { About, EditAgent } from "./AgentEdit.tsx";
+import { AgentWebhook } from "./AgentWebhook.tsx";
 import { AgentWork } from "./AgentWork.tsx";
 
 const WATCH_MS = 4000;
 
 export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
   const agent = agentOf(id);
-  const [asking, setAsking] = useState<"edit" | "rotate" | "delete" | null>(null);
+  const [asking, setAsking] = useState<"edit" | "rotate" | "delete" | "pause" | "resume" | null>(null);
   const [registered, setRegistered] = useState<Registered | null>(null);
+  const sent = useRef({});
   useEffect(() => watch(WATCH_MS, id), [id]);
   const name = agent ? visible(agent.name) : "";
   const close = (): void => setAsking(null);
+  const rotate = async (data: FormData): Promise<void> => {
+    setRegistered(await rotateKey(keyFor(sent.current, id), id, passwordIn(data)));
+    sent.current = {};
+  };
 
   if (!agent) return <Page title={w.agents.title} back="/agents"><p class="hint">{isLoading.value ? w.loading : w.agentPage.missing}</p></Page>;
   return (
@@ -36,9 +46,12 @@ export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
       <button type="button" class="plain" onClick={() => setAsking("edit")}><Icon name="pencil" size={16} />{w.agentPage.edit}</button>
       <button type="button" onClick={() => onRoom(id)}><Icon name="plus" size={16} />{w.newRoom.title}</button>
     </>}>
-      <Section title={w.agentPage.now}><Standing agent={agent} /></Section>
+      <Section title={w.agentPage.now} action={<button type="button" class="plain" onClick={() => setAsking(agent.pause ? "resume" : "pause")}><Icon name={agent.pause ? "play" : "octagon-pause"} size={16} />{agent.pause ? w.organization.resumeShort : w.agentPage.pause}</button>}>
+        <Standing agent={agent} />
+      </Section>
       <AgentWork agent={agent} />
       {agent.is_external && <Connections agent={agent} />}
+      {agent.is_external && hasWebhooks.value && <AgentWebhook agent={id} />}
       <Section title={w.usage.title}><Usage groups={["day", "room", "tree", "model"]} agent={id} /></Section>
       <About agent={agent} />
       <Section title={w.agentPage.danger}>
@@ -49,8 +62,10 @@ export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
       </Section>
       {asking === "edit" && <EditAgent agent={agent} onClose={close} />}
       {asking === "rotate" && (
-        <Confirm title={w.agentPage.rotate} text={w.agentPage.rotateText} submit={w.agentPage.rotate} danger onSubmit={async data => setRegistered(await rotateKey(id, passwordIn(data)))} onClose={close} />
+        <Confirm title={w.agentPage.rotate} text={w.agentPage.rotateText} submit={w.agentPage.rotate} danger onSubmit={rotate} onClose={close} />
       )}
+      {asking === "pause" && <AskPause agent={agent} onClose={close} />}
+      {asking === "resume" && <AskResume agent={agent} onClose={close} />}
       {asking === "delete" && <Delete agent={agent} onClose={close} />}
       {registered && <Secret registered={registered} isNew={false} onClose={() => setRegistered(null)} />}
     </Page>
@@ -68,6 +83,7 @@ function Standing({ agent }: { agent: Record }) {
   return (
     <div class="now" role="status">
       <p class="presence"><Dot isOn={isOn} />{text}</p>
+      {agent.pause && <p><span class="tag">{w.agentPage.paused}</span> <Time at={agent.pause.since} />: {visible(agent.pause.reason ?? "")}</p>}
       {agent.is_external && connected !== undefined && (
         <p class="hint">{last ? w.agents.lastSeen(since(last.at, now.value), last.reason) : connected ? "" : w.agents.neverSeen}</p>
       )}
@@ -83,14 +99,13 @@ function Connections({ agent }: { agent: Record }) {
   const { id, connected, last_disconnected_at } = agent;
   const past = useRead(() => connections(id), [id, connected, last_disconnected_at]);
   const words = w.agentPage;
-  const time = (instant: string) => <time dateTime={instant} title={exact(instant)}>{since(instant, now.value)}</time>;
   return (
     <Section title={words.connections}>
       <ul class="lines connections">
         {connected !== undefined && <li><Presence isOn={connected} /></li>}
         {past.value?.slice(0, isAll ? undefined : FIRST).map(({ began_at: began, ended_at: ended, reason }) => (
           <li key={ended}>
-            <span>{began ? <>{time(began)} – {time(ended)}</> : <>{words.until} {time(ended)}</>}</span>
+            <span>{began ? <><Time at={began} /> –</> : words.until} <Time at={ended} /></span>
             <span class="hint">{[began ? duration(Date.parse(ended) - Date.parse(began)) : "", w.disconnect[reason] ?? reason].filter(Boolean).join(" · ")}</span>
           </li>
         ))}

@@ -9,11 +9,15 @@ import { visible } from "../pure/visible.ts";
 import { exact } from "../pure/when.ts";
 import { change, type Agent, type Changes } from "../store/agents.ts";
 import { w } from "../words.ts";
+import { hasA2a } from "../wire/session.ts";
 
-const SWITCHES = Object.entries(w.agentWork.switches) as [keyof typeof w.agentWork.switches, [label: string, hint: string]][];
+type Switches = [keyof typeof w.agentWork.switches, [label: string, hint: string]][];
+
+const switches = (): Switches => (Object.entries(w.agentWork.switches) as Switches).filter(([name]) => name !== "a2a" || hasA2a.value);
 
 export function About({ agent }: { agent: Agent }) {
   const words = w.agentWork;
+  const card = `${location.origin}/a2a/${agent.id}/.well-known/agent-card.json`;
   return (
     <Section title={w.agentPage.about}>
       <dl>
@@ -23,7 +27,9 @@ export function About({ agent }: { agent: Agent }) {
         {agent.model_type && <><dt>{w.usage.groups.model}</dt><dd>{visible(agent.model_type)}</dd></>}
         <dt>{w.agents.created}</dt><dd><time dateTime={agent.inserted_at}>{exact(agent.inserted_at)}</time></dd>
         <dt>{w.agentPage.maxAttempts}</dt><dd>{agent.max_attempts ?? w.noLimit}</dd>
-        {SWITCHES.map(([name, [label]]) => <><dt>{label}</dt><dd>{agent[name] ? words.on : words.off}</dd></>)}
+        <dt>{words.exclusive}</dt><dd>{agent.claims === "exclusive" ? words.on : words.off}</dd>
+        {switches().map(([name, [label]]) => <><dt>{label}</dt><dd>{agent[name] ? words.on : words.off}</dd></>)}
+        {agent.a2a && hasA2a.value && <><dt>{words.card}</dt><dd><a href={card} target="_blank">{card}</a></dd></>}
       </dl>
     </Section>
   );
@@ -36,7 +42,7 @@ export function EditAgent({ agent: now, onClose }: { agent: Agent; onClose: () =
   const texts = { name: agent.name, description: agent.description, bio: agent.bio ?? "", model_type: agent.model_type ?? "", tags: agent.tags.join("\n") };
   const lines = (text: string): string => text.replace(/\r\n?/g, "\n").trim();
   const save = async (data: FormData): Promise<void> => {
-    const wanted = changed<Changes>(agent as Changes, { max_attempts: typedNumber(data, "max_attempts"), ...Object.fromEntries(SWITCHES.map(([name]) => [name, data.has(name)])) });
+    const wanted = changed<Changes>(agent as Changes, { max_attempts: typedNumber(data, "max_attempts"), claims: data.has("exclusive") ? "exclusive" : "shared", ...Object.fromEntries(switches().map(([name]) => [name, data.has(name)])) });
     for (const name of Object.keys(texts) as (keyof typeof texts)[]) {
       const text = lines(typed(data, name));
       if (text !== lines(texts[name])) Object.assign(wanted, { [name]: name === "tags" ? text.split("\n").map(one => one.trim()).filter(Boolean) : text || null });
@@ -53,9 +59,10 @@ export function EditAgent({ agent: now, onClose }: { agent: Agent; onClose: () =
           <Field label={words.tags} hint={words.tagsHint} name="tags" rows={3} defaultValue={texts.tags} fault={fault("tags")} />
           <Field label={w.usage.groups.model} hint={words.modelHint} name="model_type" maxLength={100} defaultValue={texts.model_type} fault={fault("model_type")} />
           <Field label={w.agentPage.maxAttempts} hint={w.agentPage.maxAttemptsHint} name="max_attempts" type="number" min={1} max={1000} defaultValue={agent.max_attempts ?? ""} fault={fault("max_attempts")} />
+          <Switch name="exclusive" label={words.exclusive} hint={words.exclusiveHint} defaultChecked={agent.claims === "exclusive"} />
           <fieldset>
             <legend>{words.access}</legend>
-            {SWITCHES.map(([name, [label, hint]]) => <Switch key={name} name={name} label={label} hint={hint} defaultChecked={agent[name]} />)}
+            {switches().map(([name, [label, hint]]) => <Switch key={name} name={name} label={label} hint={hint} defaultChecked={agent[name]} />)}
           </fieldset>
         </>
       )}

@@ -5,12 +5,11 @@ import { useConfirm } from "../parts/Dialog.tsx";
 import { StateSign } from "../parts/Delivery.tsx";
 import { Section } from "../parts/Page.tsx";
 import { Loading, Rows, usePaged, useRead } from "../parts/Pages.tsx";
+import { Time } from "../parts/Time.tsx";
 import type { Id } from "../pure/message.ts";
 import { number } from "../pure/usage.ts";
 import { visible } from "../pure/visible.ts";
-import { exact, since } from "../pure/when.ts";
 import { executions, interrupt, openWork, type Agent } from "../store/agents.ts";
-import { now } from "../store/now.ts";
 import { find, roomOf } from "../store/rooms.ts";
 import { BASE } from "../store/route.ts";
 import type { ExecutionView, WorkItemView, WorkTotalsView } from "../wire/api.ts";
@@ -44,7 +43,7 @@ function Open({ id, work, oldest }: { id: Id; work: WorkTotalsView; oldest: Work
         {flags.map(flag => <li key={flag}>{number(work[flag])} {w.work.flags[flag]}</li>)}
         {others.map(state => <li key={state}><a href={`${BASE}/work?state=${state}&agent=${id}`}><StateSign state={state} /> {number(work[state])} {w.states[state]}</a></li>)}
       </ul>
-      {at && <p class="hint">{words.oldest}: <time dateTime={at} title={exact(at)}>{words.oldestSince(since(at, now.value))}</time>
+      {at && <p class="hint">{words.oldest}: <Time at={at} text={words.oldestSince} />
         {oldest?.inserted_at === at && <> {words.in} <a href={`${BASE}/rooms/${oldest.chat_room_id}?at=${oldest.message_id}`}>{visible(oldest.chat_room_title ?? w.room.untitled)}</a></>}</p>}
     </>
   );

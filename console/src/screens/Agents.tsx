@@ -1,6 +1,6 @@
 // The caller's agents, and the dialog that registers one.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Confirm, passwordIn, typed } from "../parts/Dialog.tsx";
 import { Face, Presence } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -13,6 +13,7 @@ import { since } from "../pure/when.ts";
 import { agents, isLoading, register, registered, watch, type Agent } from "../store/agents.ts";
 import { now } from "../store/now.ts";
 import { BASE, go } from "../store/route.ts";
+import { keyFor } from "../wire/call.ts";
 import { w } from "../words.ts";
 
 /** The server counts the work of all agents for it. */
@@ -27,6 +28,7 @@ export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRo
   };
   return (
     <Page title={w.agents.title} name={isRegistering ? w.registering.title : undefined} intro={w.agents.intro} action={<>
+      {agents.value.length > 1 && <a class="button plain" href={`${BASE}/agents/delete`}>{w.several}</a>}
       <a class="button plain" href={`${BASE}/usage`}>{w.usage.title}</a>
       <a class="button" href={`${BASE}/agents/new`}><Icon name="plus" size={16} />{w.registering.title}</a>
     </>}>
@@ -51,6 +53,7 @@ function Item({ agent }: { agent: Agent }) {
         <span class="description">{visible(agent.description)}</span>
         <span class="standing">
           {!agent.is_external ? <span class="hint">{w.agents.platform}</span> : connected !== undefined ? <Presence isOn={connected} /> : <span class="hint">{w.agents.unknown}</span>}
+          {agent.pause && <span class="tag">{w.agentPage.paused}</span>}
           {last && <span class="hint">{w.agents.lastSeen(since(last.at, now.value), last.reason)}</span>}
         </span>
       </a>
@@ -59,8 +62,10 @@ function Item({ agent }: { agent: Agent }) {
 }
 
 function RegisterAgent({ onClose }: { onClose: () => void }) {
+  const sent = useRef({});
   const submit = async (data: FormData): Promise<false> => {
-    await register(typed(data, "name"), typed(data, "description"), passwordIn(data));
+    const about = [typed(data, "name"), typed(data, "description")] as const;
+    await register(keyFor(sent.current, about), ...about, passwordIn(data));
     return false;
   };
   return (

@@ -12,7 +12,7 @@ import { visible } from "../pure/visible.ts";
 import { agents, isMine } from "../store/agents.ts";
 import { everyRoom, isReading, load, others } from "../store/goto.ts";
 import { go } from "../store/route.ts";
-import { user } from "../wire/session.ts";
+import { isOperator, user } from "../wire/session.ts";
 import { w } from "../words.ts";
 
 const MOST_SHOWN = 50;
@@ -23,7 +23,9 @@ const SCREENS: [path: string, name: string, icon: IconName][] = [
   ["/work", w.work.title, "list-checks"], ["/agents", w.agents.title, "bot"], ["/agents/new", w.registering.title, "plus"], ["/people", w.contacts.title, "users"], ["/memories", w.memories.title, "archive"], ["/organization", w.organization.title, "building-2"],
   ["/usage", w.usage.title, "list-tree"], ["/settings", w.settings.title, "settings"],
 ];
-const pages: Place[] = SCREENS.map(([id, name, icon]) => ({ id, name, icon, also: "", at: "", kind: "page" }));
+const page = ([id, name, icon]: (typeof SCREENS)[number]): Place => ({ id, name, icon, also: "", at: "", kind: "page" });
+const pages = SCREENS.map(page);
+const server = page(["/operator", w.operator.title, "server"]);
 
 export function GoTo({ onClose, onRoom }: { onClose: () => void; onRoom: (who: Id) => void }) {
   const [query, setQuery] = useState("");
@@ -35,6 +37,7 @@ export function GoTo({ onClose, onRoom }: { onClose: () => void; onRoom: (who: I
     return prepared([
       ...everyRoom.value.map((room): Place => ({ id: room.id, name: room.title, also: "", at: room.last_message_at ?? room.inserted_at, kind: "room" })),
       ...pages,
+      ...(isOperator.value ? [server] : []),
       ...some("agent", agents.value),
       ...some("person", others.value.filter(one => !isMine(one.id) && one.id !== user.value?.id)),
     ]);

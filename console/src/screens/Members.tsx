@@ -9,9 +9,8 @@ import { Menu, type Choice } from "../parts/Menu.tsx";
 import { Section } from "../parts/Page.tsx";
 import { Rows, usePaged } from "../parts/Pages.tsx";
 import { ShownOnce } from "../parts/Secret.tsx";
+import { Time } from "../parts/Time.tsx";
 import { visible } from "../pure/visible.ts";
-import { exact, since } from "../pure/when.ts";
-import { now } from "../store/now.ts";
 import { inform } from "../store/notices.ts";
 import { invitations, invite, isAdmin, isAlone, members, organization, removeMember, revoke, setRole, type Role } from "../store/organization.ts";
 import { BASE } from "../store/route.ts";
@@ -82,7 +81,7 @@ function Invitations() {
         <li key={one.id}>
           <span>
             {guest(one)} <span class="hint">{words.asRole(words.role[one.role] ?? one.role)} · {words.statuses[one.status] ?? one.status}
-              {one.status === "open" && <> · <time dateTime={one.expires_at} title={exact(one.expires_at)}>{words.expires(since(one.expires_at, now.value))}</time></>}</span>
+              {one.status === "open" && <> · <Time at={one.expires_at} text={words.expires} /></>}</span>
           </span>
           {one.status === "open" && (
             <button type="button" class="plain small danger" aria-label={words.revokeLabel(guest(one))} onClick={() => ask({

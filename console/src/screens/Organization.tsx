@@ -63,18 +63,20 @@ function State({ one: { pause } }: { one: OrganizationView }) {
   );
 }
 
-function Plan({ one: { plan } }: { one: OrganizationView }) {
+function Plan({ one: { plan, used } }: { one: OrganizationView }) {
   const words = w.organization;
+  const gigabytes = (bytes: number): string => words.gigabytes((bytes / 1e9).toLocaleString(undefined, { maximumSignificantDigits: 3 }));
+  const beside = (amount: number | undefined, shown: (amount: number) => string, limit: string): string => (amount === undefined ? limit : words.usedOf(shown(amount), limit));
   const limit = (count: number | null | undefined): string => (count == null ? w.noLimit : words.upTo(number(count)));
   return (
     <Section title={words.plan}>
       <dl>
         <dt>{words.plan}</dt><dd>{visible(plan.name)}</dd>
-        <dt>{w.agents.title}</dt><dd>{words.agentsOf(agents.value.length, limit(plan.agents), isAlone.value)}</dd>
-        <dt>{w.nav.rooms}</dt><dd>{limit(plan.chats)}</dd>
+        <dt>{w.agents.title}</dt><dd>{used ? words.usedOf(number(used.agents), limit(plan.agents)) : words.agentsOf(agents.value.length, limit(plan.agents))}</dd>
+        <dt>{w.nav.rooms}</dt><dd>{beside(used?.chats, number, limit(plan.chats))}</dd>
         <dt>{words.participants}</dt><dd>{limit(plan.participants)}</dd>
         <dt>{words.messages}</dt><dd>{limit(plan.messages)}</dd>
-        <dt>{words.bytes}</dt><dd>{plan.bytes == null ? w.noLimit : words.upTo(words.gigabytes((plan.bytes / 1e9).toLocaleString(undefined, { maximumSignificantDigits: 3 })))}</dd>
+        <dt>{words.bytes}</dt><dd>{beside(used?.bytes, gigabytes, plan.bytes == null ? w.noLimit : words.upTo(gigabytes(plan.bytes)))}</dd>
         <dt>{w.memories.title}</dt><dd>{words.included(plan.memories)}</dd>
       </dl>
     </Section>

@@ -7,13 +7,12 @@ import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Nothing, Page, Section } from "../parts/Page.tsx";
 import { Rows } from "../parts/Pages.tsx";
+import { Time } from "../parts/Time.tsx";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
-import { exact, since } from "../pure/when.ts";
 import { agentOf, agents } from "../store/agents.ts";
 import { answer, contacts, directory, load, received, remove, resolve, send, sent, type Answer, type Contact, type Listed, type Request } from "../store/contacts.ts";
 import { complain, inform } from "../store/notices.ts";
-import { now } from "../store/now.ts";
 import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
 
@@ -84,7 +83,7 @@ function Asked({ request, isMine }: { request: Request; isMine: boolean }) {
   return (
     <li>
       <Somebody one={other} />
-      <span class="hint">{state && `${state} · `}<time dateTime={inserted_at} title={exact(inserted_at)}>{since(inserted_at, now.value)}</time></span>
+      <span class="hint">{state && `${state} · `}<Time at={inserted_at} /></span>
       {status === "pending" && (
         <span class="deeds">
           {isMine ? button("cancel", w.contacts.cancel) : <>{button("reject", w.contacts.reject)}{button("approve", w.contacts.accept)}</>}

@@ -10,6 +10,7 @@ import { Icon } from "../parts/Icon.tsx";
 import { Menu, type Choice } from "../parts/Menu.tsx";
 import { Blank, useTitle } from "../parts/Page.tsx";
 import { PeoplePanel } from "../parts/PeoplePanel.tsx";
+import { TaskCounts } from "../parts/Tasks.tsx";
 import { ApiError } from "../pure/errors.ts";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
@@ -17,11 +18,12 @@ import { agentOf } from "../store/agents.ts";
 import { complain, inform } from "../store/notices.ts";
 import { dropOutbox } from "../store/outbox.ts";
 import { OpenRoom } from "../store/room.ts";
-import { drop, find, gone, isObserved, openRoom, roomOf, take, touch } from "../store/rooms.ts";
+import { drop, find, gone, isObserved, mute, openRoom, roomOf, take } from "../store/rooms.ts";
 import { BASE, go } from "../store/route.ts";
 import { call } from "../wire/call.ts";
-import { user } from "../wire/session.ts";
+import { hasBoards, user } from "../wire/session.ts";
 import { w } from "../words.ts";
+import { Later } from "./Later.tsx";
 
 const MOST_NAMED = 3;
 
@@ -33,7 +35,7 @@ export function Room({ id, at }: { id: Id; at: string | null }) {
 function Open({ id, at }: { id: Id; at: string | null }) {
   const room = useMemo(() => new OpenRoom(id, at ?? undefined), [id, at]);
   const [isMissing, setMissing] = useState(false);
-  const [isPanelOpen, setPanelOpen] = useState(false);
+  const [panel, setPanel] = useState<"people" | "board" | null>(null);
   const [asking, setAsking] = useState<"rename" | "leave" | "delete" | null>(null);
   const row = roomOf(id);
 
@@ -62,7 +64,6 @@ function Open({ id, at }: { id: Id; at: string | null }) {
   const control = (operation: "stopAgents" | "playAgents", done: string) => async (): Promise<void> => {
     try {
       take((await call(operation, { path })).data);
-      touch(id);
       inform(done);
     } catch (cause) { complain(cause); }
   };
@@ -77,6 +78,10 @@ function Open({ id, at }: { id: Id; at: string | null }) {
     }
   }
   if (agents.length > 0) choices.push({ label: w.work.ofRoom, icon: "list-checks", run: () => go(`/work?state=open&room=${id}`) });
+  if (row?.unread) {
+    const { muted } = row.unread;
+    choices.push({ label: muted ? w.room.unmute : w.room.mute, icon: "bell", run: () => void mute(id, !muted) });
+  }
   if (mine) choices.push({ label: w.room.leave, icon: "log-out", run: () => setAsking("leave") });
   if (isOwner) choices.push({ label: w.room.delete, icon: "trash", danger: true, run: () => setAsking("delete") });
   const leave = (): void => {
@@ -85,8 +90,12 @@ function Open({ id, at }: { id: Id; at: string | null }) {
     go("/", true);
   };
 
+  const toggle = (name: "people" | "board") => ({
+    "aria-expanded": panel === name, "aria-controls": panel === name ? name : undefined, onClick: () => setPanel(panel === name ? null : name),
+  });
+
   return (
-    <div class={isPanelOpen ? "roombox open" : "roombox"}>
+    <div class={panel ? `roombox open ${panel}` : "roombox"}>
       <main class="room" id="main" aria-labelledby="room-title">
         <header class="bar">
           <a class="backlink" href={`${BASE}/`} aria-label={w.back}><Icon name="chevron-left" /></a>
@@ -99,7 +108,12 @@ function Open({ id, at }: { id: Id; at: string | null }) {
               {agents.length > MOST_NAMED && <li>+{agents.length - MOST_NAMED}</li>}
             </ul>
           )}
-          <button type="button" class="quiet" aria-expanded={isPanelOpen} aria-controls={isPanelOpen ? "people" : undefined} onClick={() => setPanelOpen(!isPanelOpen)}
+          {hasBoards.value && (
+            <button type="button" class="quiet" {...toggle("board")} title={w.board.title}>
+              <Icon name="clipboard-list" /><span class="vh">{w.board.title}</span>{row && <TaskCounts counts={row.task_counts} />}
+            </button>
+          )}
+          <button type="button" class="quiet" {...toggle("people")}
             aria-label={`${w.room.people}, ${w.room.peopleCount(people.size)}`} title={w.room.people}>
             <Icon name="users" /><span aria-hidden="true">{people.size || ""}</span>
           </button>
@@ -114,7 +128,10 @@ function Open({ id, at }: { id: Id; at: string | null }) {
         {isParticipant ? <Composer key={id} room={room} />
           : <p class="strip observer">{w.room.observing((row?.via_agent_ids ?? []).map(one => agentOf(one)?.name ?? "").filter(Boolean))}</p>}
       </main>
-      {isPanelOpen && <PeoplePanel room={room} isParticipant={isParticipant} canRemove={isOwner || mine?.role === "admin"} onClose={() => setPanelOpen(false)} />}
+      {panel === "people" && <PeoplePanel room={room} isParticipant={isParticipant} mine={mine?.role} onClose={() => setPanel(null)} />}
+      {panel === "board" && (
+        <Later title={w.board.title} isPanel>{({ Board }) => <Board room={id} isParticipant={isParticipant} onClose={() => { setPanel(null); document.querySelector<HTMLElement>(".room [aria-expanded]")?.focus(); }} />}</Later>
+      )}
       {asking === "rename" && <Rename title={title} onClose={() => setAsking(null)} onSave={async text => take((await call("renameChat", { path, body: { chat: { title: text } } })).data)} />}
       {asking === "leave" && (
         <Confirm title={w.room.leave} text={w.room.leaveAsk} submit={w.room.leave} onClose={() => setAsking(null)}

@@ -10,7 +10,7 @@ import { agents, isLoading } from "../store/agents.ts";
 import { peers, type Peer } from "../store/people.ts";
 import { create, isLoading as areRoomsLoading, rooms } from "../store/rooms.ts";
 import { BASE, go } from "../store/route.ts";
-import { newIdempotencyKey } from "../wire/call.ts";
+import { keyFor } from "../wire/call.ts";
 import { w } from "../words.ts";
 
 export function Rooms({ onNewRoom }: { onNewRoom: () => void }) {
@@ -18,7 +18,10 @@ export function Rooms({ onNewRoom }: { onNewRoom: () => void }) {
   return (
     <Blank name={w.rooms.title} icon={isNew ? "bot" : "message-square"} title={isNew ? w.rooms.first : w.rooms.title}
       text={isNew ? w.rooms.firstText : areRoomsLoading.value || rooms.value.length > 0 ? w.rooms.choose : w.room.empty}>
-      {isNew ? <a class="button" href={`${BASE}/agents/new`}>{w.registering.title}</a> : <button type="button" onClick={onNewRoom}>{w.newRoom.title}</button>}
+      {isNew ? <a class="button" href={`${BASE}/agents/new`}>{w.registering.title}</a> : <>
+        <button type="button" onClick={onNewRoom}>{w.newRoom.title}</button>
+        {rooms.value.length > 1 && <a class="button plain" href={`${BASE}/rooms/delete`}>{w.several}</a>}
+      </>}
     </Blank>
   );
 }
@@ -27,11 +30,10 @@ export function NewRoom({ chosen, onClose }: { chosen: Id[]; onClose: () => void
   const [found, setFound] = useState<Peer[] | null>(null);
   const [who, setWho] = useState<ReadonlySet<Id>>(new Set(chosen));
   useEffect(() => { peers().then(setFound, () => setFound([])); }, []);
-  const sent = useRef({ title: "", key: "" });
+  const sent = useRef({});
   const submit = async (data: FormData): Promise<false> => {
     const title = typed(data, "title");
-    if (!sent.current.key || sent.current.title !== title) sent.current = { title, key: newIdempotencyKey() };
-    const id = await create(title, [...who], sent.current.key);
+    const id = await create(title, [...who], keyFor(sent.current, title));
     onClose();
     go(`/rooms/${id}`);
     return false;

@@ -5,15 +5,15 @@ import { Face } from "../parts/Face.tsx";
 import { LinkWord } from "../parts/LinkState.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { plain } from "../pure/markdown.ts";
-import { mentionsOf } from "../pure/message.ts";
+import { isText, mentionsOf } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { brief } from "../pure/when.ts";
 import { attention } from "../store/attention.ts";
 import { received } from "../store/contacts.ts";
 import { now } from "../store/now.ts";
-import { isLoading, isObserved, loadMore, next, rooms, type Room } from "../store/rooms.ts";
+import { countOf, isLoading, isObserved, loadMore, markAll, next, rooms, type Room } from "../store/rooms.ts";
 import { BASE, place } from "../store/route.ts";
-import { logOut, user } from "../wire/session.ts";
+import { isOperator, logOut, user } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { Mark } from "./Entrance.tsx";
 
@@ -42,6 +42,7 @@ export function Sidebar({ onNewRoom, onGoTo }: { onNewRoom: () => void; onGoTo: 
         <li><a href={`${BASE}/people`} aria-current={path === "/people" ? "page" : undefined}><Icon name="users" />{w.contacts.title}{requests > 0 && <Badge count={requests} meaning={w.contacts.open(requests)} />}</a></li>
         <li><a href={`${BASE}/memories`} aria-current={path === "/memories" ? "page" : undefined}><Icon name="archive" />{w.memories.title}</a></li>
         <li><a href={`${BASE}/organization`} aria-current={path.startsWith("/organization") ? "page" : undefined}><Icon name="building-2" />{w.organization.title}</a></li>
+        {isOperator.value && <li><a href={`${BASE}/operator`} aria-current={path.startsWith("/operator") ? "page" : undefined}><Icon name="server" />{w.operator.title}</a></li>}
         <li><a href={`${BASE}/settings`} aria-current={path === "/settings" ? "page" : undefined}><Icon name="settings" />{w.settings.title}</a></li>
       </ul>
       <div class="list">
@@ -49,7 +50,7 @@ export function Sidebar({ onNewRoom, onGoTo }: { onNewRoom: () => void; onGoTo: 
           <label class="filter"><span class="vh">{w.nav.filter}</span><Icon name="search" size={16} />
             <input type="search" value={query} placeholder={w.nav.filter} onInput={event => setQuery(event.currentTarget.value)} /></label>
         )}
-        <h2>{w.nav.rooms}</h2>
+        <div class="head"><h2>{w.nav.rooms}</h2>{rooms.value.some(room => (room.unread?.count ?? 0) > 0) && <button type="button" class="link" onClick={() => void markAll()}>{w.nav.markAll}</button>}</div>
         {own.length > 0 ? <List rooms={own} /> : <p class="hint">{isLoading.value ? w.loading : query ? w.people.noMatch : w.nav.none}</p>}
         {observed.length > 0 && <><h2>{w.nav.roomsOfAgents}</h2><List rooms={observed} /></>}
         {next.value && <button type="button" class="link more" onClick={() => void loadMore()}>{w.loadMore}</button>}
@@ -74,15 +75,16 @@ function List({ rooms }: { rooms: Room[] }) {
 
 function Item({ room, isHere, at }: { room: Room; isHere: boolean; at: number }) {
   const last = room.last_message;
-  const { count, mentions } = room.unread ?? { count: 0, mentions: 0 };
+  const { mentions, muted } = room.unread ?? { mentions: 0, muted: false };
+  const count = countOf(room);
   const when = room.last_message_at;
   const status = room.work_status ?? "idle";
   return (
     <li>
-      <a href={`${BASE}/rooms/${room.id}`} aria-current={isHere ? "page" : undefined} class={count > 0 ? "unread" : ""}>
-        <span class="title">{visible(room.title)}</span>
+      <a href={`${BASE}/rooms/${room.id}`} aria-current={isHere ? "page" : undefined} class={`${count > 0 ? "unread" : ""}${muted ? " muted" : ""}`}>
+        <span class="title">{visible(room.title)}{muted && <span class="vh">, {w.nav.muted}</span>}</span>
         {when && <time dateTime={when}>{brief(when, at)}</time>}
-        <span class="preview">{last ? `${last.sender_id === user.value?.id ? w.nav.you : visible(last.sender_name)}: ${plain(last.content, mentionsOf(last), 90)}` : w.nav.nothingYet}</span>
+        <span class="preview">{last && isText(last) ? `${last.sender_id === user.value?.id ? w.nav.you : visible(last.sender_name)}: ${plain(last.content, mentionsOf(last), 90)}` : last ? "" : w.nav.nothingYet}</span>
         {status !== "idle" && <span class={`status ${status}`}>{w.workStatus[status] ?? status}</span>}
         {count > 0 && <Badge count={count > 99 ? "99+" : count} meaning={w.nav.unread(count, mentions)} isNeedy={mentions > 0} />}
       </a>

@@ -9,10 +9,11 @@ import { Paged } from "./paged.ts";
 export type Key = KeyView;
 export type NewKey = Operations["createApiKey"]["body"]["api_key"];
 
-export const keys = new Paged<Key>(one => one.id, cursor => call("listApiKeys", { query: { limit: 50, ...(cursor ? { cursor } : {}) } }));
+export const keys = new Paged<Key>(one => one.id, cursor => call("listApiKeys", { query: { limit: 50, cursor: cursor ?? undefined } }));
 
-export async function createKey(wanted: NewKey): Promise<CreatedKeyView> {
-  const { data } = await call("createApiKey", { body: { api_key: wanted } });
+/** A retry with the same idempotency key replaces the API key whose response was lost. */
+export async function createKey(idempotencyKey: string, wanted: NewKey): Promise<CreatedKeyView> {
+  const { data } = await call("createApiKey", { idempotencyKey, body: { api_key: wanted } });
   keys.put(data.api_key);
   return data;
 }

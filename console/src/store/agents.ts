@@ -51,7 +51,7 @@ async function pages(): Promise<OwnedAgentView[]> {
   const all: OwnedAgentView[] = [];
   let cursor: string | null | undefined;
   do {
-    const { data, metadata } = await call("listAgents", { query: { ...WITH_WORK, limit: 100, ...(cursor ? { cursor } : {}) } });
+    const { data, metadata } = await call("listAgents", { query: { ...WITH_WORK, limit: 100, cursor: cursor ?? undefined } });
     all.push(...data);
     cursor = metadata.has_more ? metadata.next_cursor : null;
   } while (cursor);
@@ -143,8 +143,9 @@ export interface Registered { agent: Agent; credentials: CredentialsView }
 /** The agent that was registered, until its key was shown: also if the dialog was closed before the answer came. */
 export const registered = signal<Registered | null>(null);
 
-export async function register(name: string, description: string, password?: string): Promise<void> {
-  const { data } = await call("registerAgent", { body: { agent: { name, description, ...(password ? { current_password: password } : {}) } } });
+/** A retry with the same idempotency key issues another API key for the same agent. */
+export async function register(idempotencyKey: string, name: string, description: string, password?: string): Promise<void> {
+  const { data } = await call("registerAgent", { idempotencyKey, body: { agent: { name, description, ...(password ? { current_password: password } : {}) } } });
   put({ ...data.agent, connected: false });
   registered.value = data;
 }
@@ -154,9 +155,12 @@ export async function change(id: Id, changes: Changes): Promise<void> {
   put((await call("updateAgent", { path: { agent_id: id }, body: { agent: changes } })).data);
 }
 
-export async function rotateKey(id: Id, password?: string): Promise<Registered> {
-  return (await call("rotateAgentKey", { path: { agent_id: id }, body: password ? { current_password: password } : {} })).data;
+export async function rotateKey(idempotencyKey: string, id: Id, password?: string): Promise<Registered> {
+  return (await call("rotateAgentKey", { idempotencyKey, path: { agent_id: id }, body: password ? { current_password: password } : {} })).data;
 }
+
+export const pause = async (id: Id, reason: string): Promise<void> => put((await call("pauseAgent", { path: { agent_id: id }, body: { reason } })).data);
+export const resume = async (id: Id): Promise<void> => put((await call("resumeAgent", { path: { agent_id: id } })).data);
 
 export async function remove(id: Id): Promise<void> {
   await call("deleteAgent", { path: { agent_id: id }, query: { force: true } });
@@ -164,7 +168,7 @@ export async function remove(id: Id): Promise<void> {
 }
 
 export const executions = (id: Id, cursor?: string) =>
-  call("listExecutions", { path: { agent_id: id }, query: { limit: 20, ...(cursor ? { cursor } : {}) } });
+  call("listExecutions", { path: { agent_id: id }, query: { limit: 20, cursor } });
 
 /** Ends the turns that an own agent has open, in all rooms: any of its executions will do. */
 export async function interrupt(id: Id): Promise<void> {

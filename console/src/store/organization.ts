@@ -70,7 +70,7 @@ export async function accept(token: string): Promise<void> {
   invitation.value = "";
 }
 
-export const members = (cursor?: string) => call("listMembers", { query: { limit: 50, ...(cursor ? { cursor } : {}) } });
+export const members = (cursor?: string) => call("listMembers", { query: { limit: 50, cursor } });
 
 export async function setRole(id: string, role: Role): Promise<MemberView> {
   const { data } = await call("setMemberRole", { path: { member_id: id }, body: { member: { role } } });
@@ -83,7 +83,7 @@ export async function removeMember(id: string): Promise<void> {
   look();
 }
 
-export const invitations = (cursor?: string) => call("listInvitations", { query: { limit: 20, ...(cursor ? { cursor } : {}) } });
+export const invitations = (cursor?: string) => call("listInvitations", { query: { limit: 20, cursor } });
 
 export async function invite(role: Role, email: string, days: number): Promise<InvitedView> {
   const expires_at = new Date(Date.now() + days * 86_400_000).toISOString();
@@ -97,7 +97,7 @@ export const setBudgets = async (amounts: { [one in Budget]?: number | null }): 
   (await call("setBudgets", { body: { budgets: amounts } })).data;
 
 export const audit = (since: string, cursor?: string) =>
-  call("listAuditEntries", { query: { limit: 50, ...(since ? { since } : {}), ...(cursor ? { cursor } : {}) } });
+  call("listAuditEntries", { query: { limit: 50, since: since || undefined, cursor } });
 
 onLeave(() => {
   clearInterval(timer);

@@ -4,30 +4,51 @@
 import { signal } from "@preact/signals";
 import { ApiError, explain } from "../pure/errors.ts";
 import type { Id } from "../pure/message.ts";
+import type { AttachmentView } from "../wire/api.ts";
 import { call, newIdempotencyKey } from "../wire/call.ts";
 import { onLeave } from "../wire/session.ts";
+import { w } from "../words.ts";
 
 export interface Pending {
   key: string;
   content: string;
   mentions: Id[];
+  files: AttachmentView[];
   at: string;
   state: "sending" | "failed";
   fault: string;
+}
+
+/** A file for the next text. It is uploaded when it is chosen (later/files.ts). */
+export interface Chosen {
+  key: symbol;
+  file: File;
+  state: "uploading" | "ready" | "failed";
+  /** How much has been uploaded, from 0 to 1. */
+  share: number;
+  fault: string;
+  /** Set when it is ready. */
+  stored?: AttachmentView;
+  stop: AbortController;
 }
 
 const PAUSES_MS = [1000, 2000, 4000, 8000, 15_000];
 
 export class Outbox {
   readonly pending = signal<Pending[]>([]);
+  readonly files = signal<Chosen[]>([]);
   /** Set by the open room: called with the id of the stored message; resolves when that is on the page. */
   sent: ((id: Id) => Promise<void>) | null = null;
   readonly #over = new AbortController();
 
-  constructor(private readonly room: Id) {}
+  constructor(readonly room: Id) {}
 
-  send(content: string, mentions: Id[]): void {
-    const one: Pending = { key: newIdempotencyKey(), content, mentions, at: new Date().toISOString(), state: "sending", fault: "" };
+  /** Sends a text with the files that are ready. */
+  send(typed: string, mentions: Id[]): void {
+    const files = this.files.value.flatMap(one => one.stored ?? []);
+    this.files.value = this.files.value.filter(one => !one.stored);
+    const content = typed || w.files.shared(files.map(one => one.name));
+    const one: Pending = { key: newIdempotencyKey(), content, mentions, files, at: new Date().toISOString(), state: "sending", fault: "" };
     this.pending.value = [...this.pending.value, one];
     void this.#deliver(one.key);
   }
@@ -45,6 +66,8 @@ export class Outbox {
   cancel(): void {
     this.#over.abort();
     this.pending.value = [];
+    for (const one of this.files.value) one.stop.abort();
+    this.files.value = [];
   }
 
   #change(key: string, changes: Partial<Pending>): void {
@@ -60,7 +83,7 @@ export class Outbox {
           path: { chat_id: this.room },
           idempotencyKey: key,
           signal: this.#over.signal,
-          body: { message: { content: one.content, mentions: one.mentions.map(id => ({ id })) } },
+          body: { message: { content: one.content, mentions: one.mentions.map(id => ({ id })), attachment_ids: one.files.map(({ id }) => id) } },
         });
         await this.sent?.(data.id).catch(() => undefined);
         return this.discard(key);
@@ -93,7 +116,7 @@ onLeave(() => {
   outboxes.clear();
 });
 
-// The browser asks before it closes a page with texts that are not sent.
+// The browser asks before it closes a page with texts or files that are not sent.
 addEventListener("beforeunload", event => {
-  if ([...outboxes.values()].some(outbox => outbox.pending.value.length > 0)) event.preventDefault();
+  if ([...outboxes.values()].some(outbox => outbox.pending.value.length + outbox.files.value.length > 0)) event.preventDefault();
 });

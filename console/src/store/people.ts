@@ -9,6 +9,7 @@ import { find } from "./rooms.ts";
 
 export type Person = ParticipantView;
 export type Peer = PeerView;
+export type RoomRole = "owner" | "admin" | "member";
 
 interface Presence { id: Id; online: boolean; connection_status?: string | null }
 
@@ -28,6 +29,7 @@ export class People {
       participant_presence_changed: (one: Presence) => this.#present([one]),
       participant_added: reload,
       participant_removed: reload,
+      participant_updated: reload,
       room_title_changed: () => void find(this.room).catch(() => undefined),
     }, answer => {
       void this.load().then(() => this.#present((answer as { participant_presence?: Presence[] }).participant_presence ?? []));
@@ -42,7 +44,7 @@ export class People {
       const people = new Map<Id, Person>();
       let cursor: string | null | undefined;
       do {
-        const { data, metadata } = await call("listParticipants", { path: { chat_id: this.room }, query: { limit: 100, ...(cursor ? { cursor } : {}) } });
+        const { data, metadata } = await call("listParticipants", { path: { chat_id: this.room }, query: { limit: 100, cursor: cursor ?? undefined } });
         for (const one of data) people.set(one.id, one);
         cursor = metadata.has_more ? metadata.next_cursor : null;
       } while (cursor && people.size < MOST);
@@ -52,6 +54,11 @@ export class People {
 
   async add(id: Id): Promise<void> {
     const { data } = await call("addParticipant", { path: { chat_id: this.room }, body: { participant: { participant_id: id } } });
+    this.byId.value = new Map(this.byId.value).set(data.id, data);
+  }
+
+  async setRole(id: Id, role: RoomRole): Promise<void> {
+    const { data } = await call("setParticipantRole", { path: { chat_id: this.room, participant_id: id }, body: { participant: { role } } });
     this.byId.value = new Map(this.byId.value).set(data.id, data);
   }
 

@@ -13,7 +13,7 @@ import { present } from "./agents.ts";
 import { complain } from "./notices.ts";
 import { outboxOf, type Outbox } from "./outbox.ts";
 import { People } from "./people.ts";
-import { findAgain, gone, mark, watch } from "./rooms.ts";
+import { find, findAgain, gone, mark, roomOf, watch } from "./rooms.ts";
 
 const ROWS = ["text", "attention"] as const;
 const STEPS = ["thought", "tool_call", "tool_result", "error", "task"] as const;
@@ -26,6 +26,8 @@ const WITHOUT_FRAME_MS = 250;
 const READ_MS = 1000;
 
 type Change = (window: Window) => Window;
+
+const isUnread = (row: Message, after: number): boolean => isText(row) && row.sequence! > after && row.sender_id !== user.value?.id;
 
 export class OpenRoom {
   readonly window = signal<Window>(EMPTY);
@@ -107,7 +109,7 @@ export class OpenRoom {
   #firstUnread(): Id | undefined {
     const { rows, older } = this.window.value;
     const after = this.readUpTo.value ?? Infinity;
-    const at = rows.findIndex(row => isText(row) && row.sequence! > after && row.sender_id !== user.value?.id);
+    const at = rows.findIndex(row => isUnread(row, after));
     return at > 0 || (at === 0 && !older) ? rows[at]!.id : undefined;
   }
 
@@ -194,7 +196,7 @@ export class OpenRoom {
       return;
     }
     await this.#alone(async () => {
-      if (this.window.value.rows.length === 0) await (this.at ? this.#around(this.at) : this.#newest());
+      if (this.window.value.rows.length === 0) await (this.at ? this.#around({ around: this.at }) : this.#firstRead());
       else if (this.window.value.newer) await this.#rereadAround();
       else await this.#catchUp();
       this.fault.value = "";
@@ -228,23 +230,37 @@ export class OpenRoom {
     await this.#alone(work);
   }
 
-  async #newest(): Promise<void> {
+  /** Reads the newest rows, or those around the first one after `readUpTo` if it is not among them. */
+  async #newest(readUpTo = Infinity): Promise<void> {
     const [page, steps] = await Promise.all([this.#read({}), this.#readSteps({})]);
     const rows = page.data.reverse();
     const older = page.metadata.has_more;
+    if (older && rows[0]!.sequence! > readUpTo && (await this.#around({ from_sequence: readUpTo + 1 }, readUpTo))) return;
     this.#change(() => ({ rows, older, newer: false }), spread(rows, steps.events, steps.isAll, older), { isFresh: true });
     this.missed.value = 0;
   }
 
-  async #around(id: Id): Promise<void> {
-    const page = await this.#read({ around: id }).catch((cause: unknown) => {
+  async #firstRead(): Promise<void> {
+    const { unread } = roomOf(this.id) ?? (await find(this.id));
+    if (unread) this.begin(unread);
+    await this.#newest(unread?.count ? unread.read_sequence : Infinity);
+  }
+
+  /** Does nothing if `readUpTo` is given and no text of others follows it there: own texts can be counted as unread. */
+  async #around(query: { around: Id } | { from_sequence: number }, readUpTo?: number): Promise<boolean> {
+    const page = await this.#read(query).catch((cause: unknown) => {
       if (cause instanceof ApiError && cause.status === 404) return null;
       throw cause;
     });
-    if (!page) return this.#newest();
+    if (!page) {
+      await this.#newest();
+      return true;
+    }
+    if (readUpTo !== undefined && !page.data.some(row => isUnread(row, readUpTo))) return false;
     const rows = page.data.reverse();
     this.#change(() => ({ rows, older: page.metadata.has_older ?? false, newer: page.metadata.has_newer ?? false }), new Map(), { isFresh: true });
     if (!page.metadata.has_newer) await this.#catchUp();
+    return true;
   }
 
   /** Reads from the newest row back to where the window begins, at most three pages. */
@@ -291,7 +307,7 @@ export class OpenRoom {
     else await this.#newest();
   }
 
-  #read(query: { after?: Id; before?: Id; around?: Id }, kinds: readonly (typeof ROWS[number] | typeof STEPS[number])[] = ROWS) {
+  #read(query: { after?: Id; before?: Id; around?: Id; from_sequence?: number }, kinds: readonly (typeof ROWS[number] | typeof STEPS[number])[] = ROWS) {
     return call("listMessages", { path: { chat_id: this.id }, query: { limit: PAGE, message_types: [...kinds], ...query } });
   }
 

@@ -2,11 +2,11 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { ApiError } from "../pure/errors.ts";
-import { isText, mentionsOf, type Id, type Message } from "../pure/message.ts";
+import type { Id, Message } from "../pure/message.ts";
 import type { ListedChatView, UnreadView as Unread } from "../wire/api.ts";
 import { call } from "../wire/call.ts";
 import { listen } from "../wire/link.ts";
-import { onLeave, user } from "../wire/session.ts";
+import { onLeave } from "../wire/session.ts";
 import { complain } from "./notices.ts";
 import { dropOutbox } from "./outbox.ts";
 
@@ -29,10 +29,8 @@ export const roomOf = (id: Id): Room | undefined => known.value.get(id);
 export const isObserved = (room: Room): boolean => room.membership === "via_agent";
 export const isOwner = (room: Room): boolean => room.my_role === "owner";
 
-/** The rooms whose messages are listened to, so that the list moves. The server limits topics and joins. */
-const MOST_HEARD = 100;
+const PARTS = ["last_message", "membership", "unread"] as const;
 const MOST_PREVIEWED = 1000;
-const heard = new Map<Id, () => void>();
 
 export function take(...list: (Partial<Room> & { id: Id })[]): void {
   const all = new Map(known.value);
@@ -49,8 +47,6 @@ function short(room: Room): Room {
 }
 
 export function drop(id: Id): void {
-  heard.get(id)?.();
-  heard.delete(id);
   const all = new Map(known.value);
   if (all.delete(id)) known.value = all;
 }
@@ -65,7 +61,7 @@ export function markGone(id: Id): void {
 async function page(cursor?: string) {
   return call("listChats", {
     // A cursor remembers the order, and the parts are asked for again.
-    query: { limit: 100, include: ["agent_rooms", "last_message", "membership", "unread"], ...(cursor ? { cursor } : {}), sort_by: "updated_at", order: "desc" },
+    query: { limit: 100, include: ["agent_rooms", ...PARTS], cursor, sort_by: "updated_at", order: "desc" },
   });
 }
 
@@ -85,7 +81,6 @@ export async function load(): Promise<void> {
       isLoading.value = false;
       stirs.value++;
     });
-    hear();
   } catch (cause) {
     isLoading.value = false;
     complain(cause);
@@ -103,7 +98,7 @@ export async function loadMore(): Promise<void> {
 
 /** Finds one room, also one that is not in the part of the list that was read. */
 export async function find(id: Id): Promise<Room> {
-  const { data } = await call("findChat", { path: { chat_id: id }, query: { include: ["unread"] } });
+  const { data } = await call("findChat", { path: { chat_id: id }, query: { include: [...PARTS] } });
   take(data);
   return roomOf(id)!;
 }
@@ -123,7 +118,6 @@ export async function create(title: string, participants: Id[], idempotencyKey: 
     await call("addParticipant", { path: { chat_id: data.id }, body: { participant: { participant_id: id } } }).catch(complain);
   }
   void find(data.id).catch(() => undefined);
-  hear();
   return data.id;
 }
 
@@ -138,52 +132,33 @@ export async function mark(id: Id, message: Message, isUnread = false): Promise<
   return data.unread;
 }
 
-function hear(): void {
-  const wanted = new Set(rooms.value.slice(0, MOST_HEARD).map(room => room.id));
-  for (const [id, leave] of heard) {
-    if (wanted.has(id)) continue;
-    leave();
-    heard.delete(id);
-  }
-  for (const id of wanted) {
-    if (heard.has(id)) continue;
-    heard.set(id, listen(`chat_room:${id}`, {
-      message_created: (message: Message) => arrived(id, message),
-      message_updated: () => { touch(id); stirs.value++; },
-      message_deleted: () => touch(id),
-      event_created: () => touch(id),
-    }));
-  }
+/** Mutes or unmutes a room. Mentions in a muted room are still counted. */
+export async function mute(id: Id, muted: boolean): Promise<void> {
+  try { take({ id, unread: (await call("markChatRead", { path: { chat_id: id }, body: { muted } })).data.unread }); } catch (cause) { complain(cause); }
 }
 
-function arrived(id: Id, message: Message): void {
-  touch(id);
+/** Marks all rooms as read. What changes is pushed as well, unless the socket is away. */
+export async function markAll(): Promise<void> {
+  try {
+    for (let hasMore = true; hasMore;) {
+      const { data } = await call("markAllChatsRead", {});
+      take(...data.rooms.filter(room => roomOf(room.id)));
+      hasMore = data.has_more;
+    }
+  } catch (cause) { complain(cause); }
+}
+
+/** The number that a room shows: in a muted one, only mentions count. */
+export const countOf = ({ unread }: Room): number => (unread ? (unread.muted ? unread.mentions : unread.count) : 0);
+
+/** The server tells what has happened in a room, at most once a second. */
+function changed(room: Room): void {
+  // The server read the row before the caller left the room.
+  if (gone.value.has(room.id) && !isObserved(room)) return;
+  // What is on the screen is marked soon.
+  const isRead = openRoom.value === room.id && watch.isReading();
+  take(isRead && room.unread ? { ...room, unread: { ...room.unread, count: 0, mentions: 0 } } : room);
   stirs.value++;
-  if (!isText(message)) return;
-  take({ id, last_message: message, last_message_at: message.inserted_at });
-  const me = user.value?.id;
-  const unread = roomOf(id)?.unread;
-  // What is on the screen is marked soon, and a mark may arrive before what it covers.
-  if (!unread || message.sender_id === me || message.sequence! <= unread.read_sequence || (openRoom.value === id && watch.isReading())) return;
-  const isForMe = mentionsOf(message).some(one => one.id === me);
-  take({ id, unread: { ...unread, count: unread.count + 1, mentions: unread.mentions + Number(isForMe) } });
-}
-
-// The state of a room's work is read again after something happened in it, a few rooms at a time.
-const TOUCH_MS = 1500;
-const MOST_TOUCHED = 8;
-const touched = new Set<Id>();
-let timer: ReturnType<typeof setTimeout> | undefined;
-
-export function touch(id: Id): void {
-  touched.add(id);
-  timer ??= setTimeout(() => {
-    timer = undefined;
-    const [ids, rest] = [[...touched].slice(0, MOST_TOUCHED), [...touched].slice(MOST_TOUCHED)];
-    touched.clear();
-    for (const one of ids) if (known.value.has(one)) void find(one).catch(() => undefined);
-    for (const one of rest) touch(one);
-  }, TOUCH_MS);
 }
 
 /** Starts to listen for changes of the list. */
@@ -191,12 +166,16 @@ export function start(me: Id): void {
   let again = false;
   void load();
   listen(`user_rooms:${me}`, {
-    room_added: () => void load(),
+    room_added: ({ id }: { id: Id }) => {
+      gone.value = new Set([...gone.value].filter(one => one !== id));
+      void load();
+    },
     room_removed: ({ id }: { id: Id }) => {
       markGone(id);
       // It may be seen still, through an agent.
       if (openRoom.value === id) void findAgain(id);
     },
+    room_changed: changed,
     room_updated: (room: Partial<Room> & { id?: Id }) => {
       if (room.id) take({ ...room, id: room.id });
       stirs.value++;
@@ -210,8 +189,6 @@ export function start(me: Id): void {
 }
 
 onLeave(() => {
-  heard.clear();
-  touched.clear();
   known.value = new Map();
   gone.value = new Set();
   next.value = null;

@@ -1,8 +1,36 @@
 // Generated from docs/openapi/openapi.json by types.mjs. Do not edit.
 
+export interface AccountView {
+  disabled_at?: Instant | null;
+  email: string;
+  handle: string;
+  id: Id;
+  inserted_at: Instant;
+  name: string;
+  organization_id: Id;
+  organization_role: string;
+  role: string;
+}
+
+export interface ActorView {
+  handle: string;
+  id: Id;
+  name: string;
+  type: string;
+}
+
+export type AgentOverviewView = AgentWorkView & { disabled_at?: Instant | null; handle: string; id: Id; inserted_at: Instant; is_external: boolean; name: string; owner_id: Id };
+
+export interface AgentPauseView {
+  reason?: string | null;
+  since: Instant;
+}
+
 export interface AgentView {
+  a2a: boolean;
   avatar_url?: string | null;
   bio?: string | null;
+  claims: string;
   created_at: Instant;
   description: string;
   feature_flags: Record<string, boolean>;
@@ -18,6 +46,7 @@ export interface AgentView {
   name: string;
   owner_id: Id;
   owner_uuid: Id;
+  pause?: AgentPauseView | null;
   registry_access: boolean;
   shared_with_organization: boolean;
   slug: string;
@@ -34,6 +63,24 @@ export interface AgentWorkView {
   last_seen_at?: Instant | null;
   last_taken_at?: Instant | null;
   work: WorkTotalsView;
+}
+
+export interface AssignmentView {
+  active_form: string;
+  assignee: ActorView;
+  linked_native_id: string;
+  status: string;
+  updated_at: Instant;
+}
+
+export interface AttachmentView {
+  bytes: number;
+  content_type: string;
+  expires_at?: Instant | null;
+  has_thumb: boolean;
+  id: Id;
+  name: string;
+  sha256: string;
 }
 
 export interface AttemptView {
@@ -61,6 +108,15 @@ export interface AuditObjectView {
   type: string;
 }
 
+export interface BoardEntryView {
+  actor: ActorView;
+  at: Instant;
+  event: string;
+  payload: Record<string, unknown>;
+}
+
+export type BoardView = Partial<HistoryView> & { chat_room_id: Id; created_by?: ActorView | null; goal_summary?: string | null; goal_title?: string | null; inserted_at?: Instant | null; updated_at?: Instant | null; updated_by?: ActorView | null };
+
 export interface BudgetsView {
   agent_messages?: number | null;
   agent_tokens?: number | null;
@@ -71,6 +127,21 @@ export interface BudgetsView {
   tree_messages?: number | null;
   tree_tokens?: number | null;
   used_today: UsedView;
+}
+
+export interface BulkDeletionView {
+  completed_at?: Instant | null;
+  failed: number;
+  force: boolean;
+  id: Id;
+  inserted_at: Instant;
+  processed: number;
+  resource_type: string;
+  results: ResultView[];
+  started_at?: Instant | null;
+  status: string;
+  succeeded: number;
+  total: number;
 }
 
 export interface ChangedWorkView {
@@ -88,7 +159,7 @@ export interface ChatAgentView {
   type: string;
 }
 
-export type ChatDetailsView = ChatView & Partial<ReadingView> & { agents: ChatAgentView[]; description?: string | null; message_counts?: Record<string, number> | null; task_counts: TaskCountsView; work_status: string };
+export type ChatDetailsView = ChatView & { agents: ChatAgentView[]; description?: string | null; message_counts?: Record<string, number> | null; task_counts: TaskCountsView; work_status: string };
 
 export interface ChatView {
   chat_type: string;
@@ -105,11 +176,19 @@ export interface ChatView {
   updated_at: Instant;
 }
 
+export interface ClusterView {
+  connected_agents: number;
+  connected_users: number;
+  nodes: number;
+}
+
 export interface ConnectionView {
   began_at?: Instant | null;
   ended_at: Instant;
   reason: string;
 }
+
+export type ConnectionsMetadata = PageMetadata & { node_id?: Id | null };
 
 export interface ContactPersonView {
   email?: string | null;
@@ -162,6 +241,8 @@ export interface DeletedAgentView {
   name: string;
 }
 
+export type DisconnectView = ConnectionView & { agent_id: Id; handle?: string | null; name?: string | null };
+
 export interface ExecutionView {
   agent_id: Id;
   chat_room_id: Id;
@@ -183,7 +264,19 @@ export interface FilterView {
   type: string;
 }
 
+export interface FindingView {
+  check: string;
+  found: string;
+  next?: string | null;
+  outcome: string;
+}
+
 export type HistoryMetadata = PageMetadata & { has_newer?: boolean | null; has_older?: boolean | null };
+
+export interface HistoryView {
+  history: BoardEntryView[];
+  history_truncated: boolean;
+}
 
 export type Id = string;
 
@@ -208,6 +301,11 @@ export interface InvitedView {
   token: string;
 }
 
+export interface ItemErrorView {
+  code: string;
+  message: string;
+}
+
 export interface KeyView {
   agent_id?: Id | null;
   chat_id?: Id | null;
@@ -226,6 +324,7 @@ export type ListAgentsMetadata = PageMetadata & { available_filters: FilterView[
 export interface ListedAgentView {
   description?: string | null;
   handle: string;
+  id: Id;
   is_contact: boolean;
   is_external?: boolean | null;
   name: string;
@@ -234,23 +333,32 @@ export interface ListedAgentView {
   type: string;
 }
 
-export type ListedChatView = ChatDetailsView & Partial<RosterHeadView> & Partial<StandingView> & Partial<NewestView>;
+export type ListedChatView = ChatDetailsView & Partial<RosterHeadView> & Partial<StandingView> & Partial<NewestView> & Partial<ReadingView>;
 
 export interface MarkedReadView {
   id: Id;
   unread: UnreadView;
 }
 
+export interface MarkedRoomsView {
+  has_more: boolean;
+  rooms: MarkedReadView[];
+}
+
 export interface MemberView {
   handle: string;
   id: Id;
   inserted_at: Instant;
+  joined_at: Instant;
   name: string;
   role: string;
 }
 
 export interface MemoryView {
   chat_room_id?: string | null;
+  chat_room_status?: string | null;
+  chat_room_title?: string | null;
+  chat_room_type?: string | null;
   content: string;
   id: Id;
   inserted_at: Instant;
@@ -271,7 +379,7 @@ export interface MemoryView {
 }
 
 export interface MessageView {
-  attachments: (Record<string, unknown>)[];
+  attachments: AttachmentView[];
   chat_room_id: Id;
   content: string;
   id: Id;
@@ -292,11 +400,27 @@ export interface NewestView {
   last_message?: MessageView | null;
 }
 
+export interface NodeView {
+  alive: boolean;
+  entered_at: Instant;
+  id: Id;
+  lease_until: Instant;
+}
+
 export interface NumberedMetadata {
   page: number;
   page_size: number;
   total_count: number;
   total_pages: number;
+}
+
+export interface OpenConnectionView {
+  began_at: Instant;
+  handle?: string | null;
+  id: Id;
+  name?: string | null;
+  queued_bytes: number;
+  type: string;
 }
 
 export interface OpenSessionView {
@@ -305,6 +429,21 @@ export interface OpenSessionView {
   inserted_at: Instant;
   is_current: boolean;
   last_used_at: Instant;
+}
+
+export interface OrganizationInUseView {
+  id: Id;
+  members: number;
+  name: string;
+  pause?: PauseView | null;
+  plan: PlanView;
+  used: OrganizationUseView;
+}
+
+export interface OrganizationUseView {
+  agents: number;
+  bytes: number;
+  chats: number;
 }
 
 export interface OrganizationView {
@@ -318,13 +457,30 @@ export interface OrganizationView {
   pause?: PauseView | null;
   plan: PlanView;
   role: string;
+  used?: QuotaUseView | null;
+}
+
+export interface OverviewView {
+  cluster?: ClusterView | null;
+  commit: string;
+  disk_short: boolean;
+  findings: FindingView[];
+  nats_connected?: boolean | null;
+  node_id?: Id | null;
+  nodes: NodeView[];
+  sockets: SocketsView;
+  store: StoreView;
+  totals: TotalsView;
+  uptime_seconds: number;
+  version: string;
+  work: WorkTotalsView;
 }
 
 export type OwnedAgentView = AgentView & Partial<AgentWorkView>;
 
 export type PageMetadata = Partial<NumberedMetadata> & { has_more: boolean; limit: number; next_cursor?: string | null; total_count?: number | null };
 
-export type ParticipantView = Partial<PresenceView> & { description?: string | null; handle: string; id: Id; is_external?: boolean | null; name: string; role: string; status: string; type: string };
+export type ParticipantView = Partial<PresenceView> & { description?: string | null; handle: string; id: Id; is_external?: boolean | null; joined_at: Instant; name: string; role: string; status: string; type: string };
 
 export interface PartyView {
   handle: string;
@@ -351,6 +507,8 @@ export interface PeerView {
   tags: string[];
   type: string;
 }
+
+export type PlanInUseView = PlanView & { organizations: number };
 
 export interface PlanView {
   agents?: number | null;
@@ -386,6 +544,12 @@ export interface ProgramView {
   commit: string;
   name: string;
   version: string;
+}
+
+export interface QuotaUseView {
+  agents: number;
+  bytes: number;
+  chats: number;
 }
 
 export interface ReadingView {
@@ -448,6 +612,12 @@ export interface ResolvedView {
   type: string;
 }
 
+export interface ResultView {
+  error?: ItemErrorView | null;
+  id: string;
+  status: string;
+}
+
 export type RetriedWorkView = WorkItemView & { hint?: string | null; taken_up: boolean };
 
 export interface RosterHeadView {
@@ -455,6 +625,8 @@ export interface RosterHeadView {
   participants: ParticipantView[];
   participants_truncated: boolean;
 }
+
+export type SecretWebhookView = WebhookView & { secret?: string | null };
 
 export interface SentMessageView {
   chat_room_id: Id;
@@ -465,11 +637,21 @@ export interface SentMessageView {
   warnings?: WarningView[];
 }
 
+export interface SocketsView {
+  agents: number;
+  users: number;
+}
+
 export interface StandingView {
   membership: string;
   my_role?: string | null;
   my_status?: string | null;
   via_agent_ids: Id[];
+}
+
+export interface StoreView {
+  kind: string;
+  size_bytes: number;
 }
 
 export interface TaskCountsView {
@@ -481,12 +663,30 @@ export interface TaskCountsView {
   pending: number;
 }
 
+export type TaskView = Partial<HistoryView> & { assignments: AssignmentView[]; chat_room_id: Id; completed_at?: Instant | null; created_by: ActorView; detail: string; id: Id; inserted_at: Instant; number: number; overall_status: string; started_at?: Instant | null; state: string; subject: string; superseded_by_id?: Id | null; updated_at: Instant };
+
+export interface ThroughputView {
+  node_id?: Id | null;
+  series: Record<string, number[]>;
+  step_seconds: number;
+  until?: Instant | null;
+}
+
 export interface TokensView {
   cache_read_tokens: number;
   cache_write_tokens: number;
   input_tokens: number;
   output_tokens: number;
   reports: number;
+}
+
+export interface TotalsView {
+  agents: number;
+  chats: number;
+  messages: number;
+  organizations: number;
+  paused_organizations: number;
+  users: number;
 }
 
 export type TreeMessageView = MessageView & { cause_id?: Id | null; hop: number };
@@ -496,6 +696,7 @@ export type TreeMetadata = PageMetadata & { usage?: TokensView | null };
 export interface UnreadView {
   count: number;
   mentions: number;
+  muted: boolean;
   read_sequence: number;
 }
 
@@ -514,6 +715,31 @@ export interface WarningView {
   code: string;
   handles: string[];
   message: string;
+}
+
+export interface WebhookDeliveryView {
+  attempts: number;
+  chat_room_id: Id;
+  ended_at?: Instant | null;
+  id: Id;
+  inserted_at: Instant;
+  last_attempt_at?: Instant | null;
+  last_error?: string | null;
+  last_status?: number | null;
+  message_id: Id;
+  next_attempt_at?: Instant | null;
+  status: string;
+}
+
+export interface WebhookView {
+  disabled_at?: Instant | null;
+  disabled_reason?: string | null;
+  failing_since?: Instant | null;
+  inserted_at: Instant;
+  previous_secret_valid_until?: Instant | null;
+  status: string;
+  updated_at: Instant;
+  url: string;
 }
 
 export interface WorkAgentView {
@@ -574,6 +800,12 @@ export interface Operations {
     body: undefined;
     answer: { data: OwnedAgentView[]; metadata: ListAgentsMetadata };
   };
+  deleteAgents: {
+    path: {};
+    query: {};
+    body: { force?: boolean | null; ids: string[] };
+    answer: { data: BulkDeletionView };
+  };
   registerAgent: {
     path: {};
     query: {};
@@ -595,7 +827,7 @@ export interface Operations {
   updateAgent: {
     path: { agent_id: string };
     query: {};
-    body: { agent: { bio?: string | null; description?: string; foreign_access?: boolean; listed_in_directory?: boolean; max_attempts?: number | null; model_type?: string | null; name?: string; registry_access?: boolean; shared_with_organization?: boolean; tags?: string[] | null } };
+    body: { agent: { a2a?: boolean; bio?: string | null; claims?: "shared" | "exclusive"; description?: string; foreign_access?: boolean; listed_in_directory?: boolean; max_attempts?: number | null; model_type?: string | null; name?: string; registry_access?: boolean; shared_with_organization?: boolean; tags?: string[] | null } };
     answer: { data: AgentView };
   };
   listConnections: {
@@ -616,11 +848,65 @@ export interface Operations {
     body: undefined;
     answer: { data: ExecutionView };
   };
+  pauseAgent: {
+    path: { agent_id: string };
+    query: {};
+    body: { reason: string };
+    answer: { data: AgentView };
+  };
+  resumeAgent: {
+    path: { agent_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: AgentView };
+  };
   rotateAgentKey: {
     path: { agent_id: string };
     query: {};
     body: { current_password?: string | null };
     answer: { data: RegisteredAgentView };
+  };
+  removeWebhook: {
+    path: { agent_id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  findWebhook: {
+    path: { agent_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: WebhookView };
+  };
+  setWebhook: {
+    path: { agent_id: string };
+    query: {};
+    body: { url: string };
+    answer: { data: SecretWebhookView };
+  };
+  listWebhookDeliveries: {
+    path: { agent_id: string };
+    query: { cursor?: string; limit?: number };
+    body: undefined;
+    answer: { data: WebhookDeliveryView[]; metadata: PageMetadata };
+  };
+  resendWebhookDelivery: {
+    path: { agent_id: string; delivery_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: WebhookDeliveryView };
+  };
+  enableWebhook: {
+    path: { agent_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: WebhookView };
+  };
+  rotateWebhookSecret: {
+    path: { agent_id: string };
+    query: {};
+    body: { revoke_previous?: boolean | null };
+    answer: { data: SecretWebhookView };
   };
   listApiKeys: {
     path: {};
@@ -640,6 +926,12 @@ export interface Operations {
     body: undefined;
     answer: { data: KeyView };
   };
+  findBulkDeletion: {
+    path: { job_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: BulkDeletionView };
+  };
   listChats: {
     path: {};
     query: { cursor?: string; limit?: number; page?: number; page_size?: number; status?: "active" | "archived" | "closed"; type?: "direct" | "group" | "task"; sort_by?: "inserted_at" | "updated_at"; order?: "asc" | "desc"; include?: ("agent_rooms" | "participants" | "last_message" | "membership" | "unread" | "total_count")[] };
@@ -652,6 +944,18 @@ export interface Operations {
     body: { chat: { chat_type?: "direct" | "group" | "task" | null; task_id?: string | null; title?: string | null; type?: "direct" | "group" | "task" | null } };
     answer: { data: ChatDetailsView };
   };
+  deleteChats: {
+    path: {};
+    query: {};
+    body: { ids: string[] };
+    answer: { data: BulkDeletionView };
+  };
+  markAllChatsRead: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: MarkedRoomsView };
+  };
   deleteChat: {
     path: { chat_id: string };
     query: {};
@@ -660,9 +964,9 @@ export interface Operations {
   };
   findChat: {
     path: { chat_id: string };
-    query: { include?: ("message_counts" | "unread")[] };
+    query: { include?: ("participants" | "last_message" | "membership" | "unread" | "message_counts")[] };
     body: undefined;
-    answer: { data: ChatDetailsView };
+    answer: { data: ListedChatView };
   };
   renameChat: {
     path: { chat_id: string };
@@ -682,9 +986,21 @@ export interface Operations {
     body: undefined;
     answer: { data: ChatDetailsView };
   };
+  showBoard: {
+    path: { chat_id: string };
+    query: { include?: "history" };
+    body: undefined;
+    answer: { data: BoardView };
+  };
+  setGoal: {
+    path: { chat_id: string };
+    query: {};
+    body: { goal_summary?: string | null; goal_title?: string | null };
+    answer: { data: BoardView };
+  };
   listMessages: {
     path: { chat_id: string };
-    query: { cursor?: string; limit?: number; page?: number; page_size?: number; message_type?: "text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant"; message_types?: ("text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant")[]; exclude_message_types?: ("text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant")[]; since?: string; root?: string; after?: string; before?: string; around?: string; at?: string };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; message_type?: "text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant"; message_types?: ("text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant")[]; exclude_message_types?: ("text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant")[]; since?: string; root?: string; after?: string; before?: string; around?: string; at?: string; from_sequence?: number };
     body: undefined;
     answer: { data: MessageView[]; metadata: HistoryMetadata };
   };
@@ -736,11 +1052,47 @@ export interface Operations {
     body: undefined;
     answer: { data: ParticipantView };
   };
+  setParticipantRole: {
+    path: { chat_id: string; participant_id: string };
+    query: {};
+    body: { participant: { role: "member" | "admin" | "owner" } };
+    answer: { data: ParticipantView };
+  };
   markChatRead: {
     path: { chat_id: string };
     query: {};
-    body: { message_id?: string | null; unread?: boolean };
+    body: { message_id?: string | null; muted?: boolean; unread?: boolean };
     answer: { data: MarkedReadView };
+  };
+  listTasks: {
+    path: { chat_id: string };
+    query: { cursor?: string; limit?: number; state?: "active" | "cancelled" | "superseded" | "archived" | "all" };
+    body: undefined;
+    answer: { data: TaskView[]; metadata: PageMetadata };
+  };
+  createTask: {
+    path: { chat_id: string };
+    query: {};
+    body: { detail?: string | null; subject: string; supersedes_id?: string | null };
+    answer: { data: TaskView };
+  };
+  findTask: {
+    path: { chat_id: string; task_id: string };
+    query: { include?: "history" };
+    body: undefined;
+    answer: { data: TaskView };
+  };
+  changeTask: {
+    path: { chat_id: string; task_id: string };
+    query: {};
+    body: { active_form?: string | null; comment?: string | null; detail?: string | null; linked_native_id?: string | null; state?: "active" | "cancelled" | "archived" | null; status?: "pending" | "in_progress" | "blocked" | "in_review" | "failed" | "completed" | null; subject?: string | null };
+    answer: { data: TaskView };
+  };
+  listTaskHistory: {
+    path: { chat_id: string; task_id: string };
+    query: { cursor?: string; limit?: number };
+    body: undefined;
+    answer: { data: BoardEntryView[]; metadata: PageMetadata };
   };
   listContacts: {
     path: {};
@@ -852,7 +1204,7 @@ export interface Operations {
   };
   listAuditEntries: {
     path: {};
-    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
     body: undefined;
     answer: { data: AuditEntryView[]; metadata: PageMetadata };
   };
@@ -1024,6 +1376,96 @@ export interface Operations {
     body: { if_state?: "new" | "delivered" | "processing" | "failed" | "dead" | "held"; reason?: string };
     answer: { data: WorkItemView };
   };
+  listAllAgents: {
+    path: {};
+    query: { cursor?: string; limit?: number; q?: string };
+    body: undefined;
+    answer: { data: AgentOverviewView[]; metadata: PageMetadata };
+  };
+  disableAgent: {
+    path: { agent_id: string };
+    query: {};
+    body: { current_password?: string | null };
+    answer: undefined;
+  };
+  enableAgent: {
+    path: { agent_id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  listAllAuditEntries: {
+    path: {};
+    query: { cursor?: string; limit?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
+    body: undefined;
+    answer: { data: AuditEntryView[]; metadata: PageMetadata };
+  };
+  listOpenConnections: {
+    path: {};
+    query: { cursor?: string; limit?: number };
+    body: undefined;
+    answer: { data: OpenConnectionView[]; metadata: ConnectionsMetadata };
+  };
+  listDisconnects: {
+    path: {};
+    query: { cursor?: string; limit?: number };
+    body: undefined;
+    answer: { data: DisconnectView[]; metadata: PageMetadata };
+  };
+  listOrganizations: {
+    path: {};
+    query: { cursor?: string; limit?: number };
+    body: undefined;
+    answer: { data: OrganizationInUseView[]; metadata: PageMetadata };
+  };
+  assignPlan: {
+    path: { organization_id: string };
+    query: {};
+    body: { organization: { current_password?: string | null; plan: string } };
+    answer: undefined;
+  };
+  showOverview: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: OverviewView };
+  };
+  listPlans: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: PlanInUseView[] };
+  };
+  showThroughput: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: ThroughputView };
+  };
+  listUsers: {
+    path: {};
+    query: { cursor?: string; limit?: number; q?: string };
+    body: undefined;
+    answer: { data: AccountView[]; metadata: PageMetadata };
+  };
+  disableUser: {
+    path: { user_id: string };
+    query: {};
+    body: { current_password?: string | null };
+    answer: undefined;
+  };
+  enableUser: {
+    path: { user_id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  listFlaggedAgents: {
+    path: {};
+    query: { cursor?: string; limit?: number };
+    body: undefined;
+    answer: { data: AgentOverviewView[]; metadata: PageMetadata };
+  };
   apiVersion: {
     path: {};
     query: {};
@@ -1033,7 +1475,7 @@ export interface Operations {
 }
 
 /** Paths are below /api/v1/me, unless they begin with /api/. */
-export const ROUTES: Record<keyof Operations, string> = {
+export const ROUTES = {
   listAgents: "GET /agents",
   registerAgent: "POST /agents/register",
   deleteAgent: "DELETE /agents/{agent_id}",
@@ -1042,12 +1484,15 @@ export const ROUTES: Record<keyof Operations, string> = {
   listConnections: "GET /agents/{agent_id}/connections",
   listExecutions: "GET /agents/{agent_id}/executions",
   interruptAgent: "POST /agents/{agent_id}/executions/{execution_id}/interrupt",
+  pauseAgent: "POST /agents/{agent_id}/pause",
+  resumeAgent: "POST /agents/{agent_id}/resume",
   rotateAgentKey: "POST /agents/{agent_id}/rotate-key",
   listApiKeys: "GET /api-keys",
   createApiKey: "POST /api-keys",
   revokeApiKey: "DELETE /api-keys/{key_id}",
   listChats: "GET /chats",
   createChat: "POST /chats",
+  markAllChatsRead: "POST /chats/read",
   deleteChat: "DELETE /chats/{chat_id}",
   findChat: "GET /chats/{chat_id}",
   renameChat: "PATCH /chats/{chat_id}",
@@ -1058,10 +1503,10 @@ export const ROUTES: Record<keyof Operations, string> = {
   deleteMessage: "DELETE /chats/{chat_id}/messages/{message_id}",
   editMessage: "PATCH /chats/{chat_id}/messages/{message_id}",
   listReceipts: "GET /chats/{chat_id}/messages/{message_id}/receipts",
-  listMessageTree: "GET /chats/{chat_id}/messages/{message_id}/tree",
   listParticipants: "GET /chats/{chat_id}/participants",
   addParticipant: "POST /chats/{chat_id}/participants",
   removeParticipant: "DELETE /chats/{chat_id}/participants/{participant_id}",
+  setParticipantRole: "PATCH /chats/{chat_id}/participants/{participant_id}",
   markChatRead: "PUT /chats/{chat_id}/read",
   listContacts: "GET /contacts",
   sendContactRequest: "POST /contacts/requests",
@@ -1074,11 +1519,6 @@ export const ROUTES: Record<keyof Operations, string> = {
   removeContact: "DELETE /contacts/{contact_id}",
   listDirectory: "GET /directory",
   acceptInvitation: "POST /invitations/accept",
-  listMemories: "GET /memories",
-  deleteMemory: "DELETE /memories/{memory_id}",
-  archiveMemory: "POST /memories/{memory_id}/archive",
-  restoreMemory: "POST /memories/{memory_id}/restore",
-  supersedeMemory: "POST /memories/{memory_id}/supersede",
   showOrganization: "GET /organization",
   renameOrganization: "PATCH /organization",
   listAuditEntries: "GET /organization/audit",
@@ -1111,4 +1551,4 @@ export const ROUTES: Record<keyof Operations, string> = {
   retryWork: "POST /work/{message_id}/{agent_id}/retry",
   sendWorkAgain: "POST /work/{message_id}/{agent_id}/send-again",
   apiVersion: "GET /api/version",
-};
+} as Record<keyof Operations, string>;

@@ -15,7 +15,7 @@ type Given<O extends Operation> =
 /** Whose work: operations on that of the caller's agents have twins for all agents of the organization, for its admins. */
 export type Scope = "mine" | "organization";
 
-/** The times that a read is repeated while the server is busy or cannot be reached. */
+/** The times that a request is repeated while the server is busy or cannot be reached. */
 const REPEATS = 3;
 
 export async function call<O extends Operation>(operation: O, given: Given<O>): Promise<Operations[O]["answer"]> {
@@ -28,11 +28,7 @@ export async function call<O extends Operation>(operation: O, given: Given<O>): 
   const url = ((route.startsWith("/api/") ? "" : "/api/v1/me") + (scope === "organization" ? "/organization" : "") + route).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""))
     + (asked.length > 0 ? `?${new URLSearchParams(asked)}` : "");
 
-  // Another tab may log in as somebody else meanwhile: what one user asked for is neither done in the name of
-  // another nor given to them.
-  const me = user.value?.id;
-  const otherUser = (): ApiError => new ApiError(401, "unauthorized", words.otherUser);
-  const send = async (): Promise<Response> => user.value?.id !== me ? Promise.reject(otherUser()) : fetch(url, {
+  return patiently(() => fetch(url, {
     method,
     signal: signal ?? null,
     credentials: "omit",
@@ -45,21 +41,45 @@ export async function call<O extends Operation>(operation: O, given: Given<O>): 
   }).catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
     throw unreachable();
-  });
+  }), parsed as (answer: Response) => Promise<Operations[O]["answer"]>, () => method === "GET");
+}
 
-  await fresh();
+/**
+ * Sends a request, with a new access token if the server refuses the current one, and takes its answer. Repeats both after
+ * temporary failures, if `mayRepeat` allows it each time.
+ */
+export async function patiently<R extends { status: number }, T>(send: () => Promise<R>, take: (answer: R) => Promise<T>, mayRepeat: () => boolean): Promise<T> {
+  // Another tab may log in as somebody else meanwhile: what one user asked for is neither done in the name of
+  // another nor given to them.
+  const me = user.value?.id;
+  const check = (): void => { if (user.value?.id !== me) throw new ApiError(401, "unauthorized", words.otherUser); };
   for (let tries = 1; ; tries++) {
     try {
+      await fresh();
+      check();
       let answer = await send();
-      if (answer.status === 401 && await renew()) answer = await send();
-      const found = await parsed(answer);
-      if (user.value?.id !== me) throw otherUser();
-      return found as Operations[O]["answer"];
+      if (answer.status === 401 && await renew()) {
+        check();
+        answer = await send();
+      }
+      const found = await take(answer);
+      check();
+      return found;
     } catch (cause) {
-      if (method !== "GET" || tries > REPEATS || !(cause instanceof ApiError) || !cause.isTemporary) throw cause;
+      if (tries > REPEATS || !(cause instanceof ApiError) || !cause.isTemporary || !mayRepeat()) throw cause;
       await new Promise(resolve => setTimeout(resolve, Math.min(cause.retryAfterMs ?? 500 * 2 ** tries, 10_000)));
     }
   }
+}
+
+/**
+ * Idempotency key of a request. It stays the same as long as the content does, so a request whose response was lost can be
+ * repeated. `sent` holds the last request.
+ */
+export function keyFor(sent: { of?: string; key?: string }, content: unknown): string {
+  const of = JSON.stringify(content);
+  if (!sent.key || sent.of !== of) Object.assign(sent, { of, key: newIdempotencyKey() });
+  return sent.key!;
 }
 
 /** A key for requests that may be repeated. `crypto.randomUUID` needs HTTPS. */

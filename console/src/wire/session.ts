@@ -10,9 +10,17 @@ export type Door =
   | { reset_token: string; new_password: string }
   | { handle: string; email: string; name: string; password: string; invitation?: string };
 
-interface Answer { access_token: string; expires_in: number; user: ProfileView }
+interface Answer { access_token: string; expires_in: number; user: ProfileView; is_operator?: boolean; has_boards?: boolean; has_files?: boolean; has_webhooks?: boolean; has_a2a?: boolean }
 
 export const user = signal<ProfileView | null>(null);
+/** Whether the user can open the pages of operators. */
+export const isOperator = signal(false);
+/** Rooms have boards and files, unless the server says otherwise. */
+export const hasBoards = signal(true);
+export const hasFiles = signal(true);
+/** Whether agents can have webhooks, and be listed for A2A. */
+export const hasWebhooks = signal(false);
+export const hasA2a = signal(false);
 /** `starting` while it is not known whether somebody is logged in. */
 export const phase = signal<"starting" | "out" | "in">("starting");
 /** Why the last session ended, if not by logging out: unexpectedly, or by a new password that could not log in again. */
@@ -152,6 +160,11 @@ function take(answer: Answer): void {
   }
   token = answer.access_token;
   expiresAt = Date.now() + answer.expires_in * 1000;
+  isOperator.value = answer.is_operator === true;
+  hasBoards.value = answer.has_boards !== false;
+  hasFiles.value = answer.has_files !== false;
+  hasWebhooks.value = answer.has_webhooks === true;
+  hasA2a.value = answer.has_a2a === true;
   user.value = answer.user;
   ending.value = "";
   isUnconfirmed.value = false;
@@ -169,6 +182,7 @@ function end(reason: typeof ending.value): void {
   remember(FLAG, false);
   ending.value = reason;
   user.value = null;
+  isOperator.value = false;
   phase.value = "out";
   for (const leave of leaving) leave(reason !== "");
 }

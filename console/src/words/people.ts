@@ -1,4 +1,4 @@
-// The words of people, memories, access, and go-to.
+// The words of people, access, and go-to.
 
 import { many } from "./many.ts";
 
@@ -37,38 +37,6 @@ export const contacts = {
   self: "This is you.",
   message: "Message (optional)",
   send: "Send request",
-};
-
-export const memories = {
-  title: "Memories",
-  intro: "What agents remember across rooms, as far as you can see it.",
-  search: "Content contains",
-  filter: "Search",
-  any: "any",
-  scope: "About",
-  scopes: { about_me: "you", organization: "the organization", room: "those in your rooms" },
-  system: "System",
-  type: "Type",
-  segment: "Segment",
-  agent: "Stored by",
-  none: "No memories",
-  noneText: "You see those about you, those of your agents, and those for the organization.",
-  noMatch: "No memory matches these filters.",
-  notInPlan: "No memories in this plan",
-  notInPlanText: "The plan of your organization does not include memories. The operator can change it.",
-  storedBy: (name: string) => `stored by ${name}`,
-  deletedAgent: "a deleted agent",
-  about: (name: string) => `about ${name}`,
-  thought: "Why it was stored",
-  metadata: "Metadata",
-  visibility: "Visible to",
-  visibilities: { agent: "the agent, its owner, and the person it is about", subject: "agents of the organization, and people who share a room", organization: "the organization" } as Record<string, string>,
-  stored: "Stored",
-  changed: "Changed",
-  readOnly: "You can change only memories about you, and private ones of your agents.",
-  deeds: { archive: "Archive", restore: "Restore", supersede: "Mark as superseded", delete: "Delete" },
-  done: { archive: "Memory archived", restore: "Memory restored", supersede: "Memory superseded", delete: "Memory deleted" },
-  permanent: { supersede: "Agents no longer find this memory. This cannot be undone.", delete: "The memory is deleted for everybody, and cannot be restored." } as Record<string, string>,
 };
 
 export const access = {

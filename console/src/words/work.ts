@@ -93,28 +93,3 @@ export const work = {
   bulkRefused: (count: number, why: string) => `${many(count, "item")} not changed: ${why}`,
   bulkSkipped: (count: number) => `${many(count, "item")} skipped: the other agent is not in the room, or has the message already.`,
 };
-
-export const tree = {
-  title: "What followed",
-  open: "Show what followed from this",
-  in: "In",
-  part: "Only the part in this room is listed.",
-  size: (count: number, isMore: boolean) => `${count.toLocaleString("en")}${isMore ? "+" : ""} ${count === 1 && !isMore ? "message" : "messages"}`,
-  tokens: (input: number, output: number) => `${input.toLocaleString("en")} input and ${output.toLocaleString("en")} output tokens reported`,
-  noTokens: "No tokens reported",
-  held: (count: number) => `${many(count, "delivery", "deliveries")} held`,
-  release: "Release what is held",
-  releasing: {
-    title: "Release",
-    text: (count: string) => `Release ${count}? The agents receive what is held in this room.`,
-    done: (count: string) => `${count} released.`,
-    many: (count: number, isMore: boolean) => `${isMore ? "more than " : ""}${many(count, "message")}`,
-  },
-  long: "This list is long, so it is not updated by itself.",
-  work: "Open work in this tree",
-  list: "Messages, each below the one that it follows from",
-  hop: (hop: number) => `hop ${hop.toLocaleString("en")}`,
-  follows: (name: string, time: string) => `follows from ${name}, ${time}`,
-  elsewhere: "follows from a message that is not listed",
-  show: "Show in room",
-};

@@ -1,4 +1,4 @@
-//! The idempotency records: the request of a sender that made a message or chat.
+//! The idempotency records: the request of a sender that made a message, chat, or key.
 //!
 //! Of concurrent requests with one key one is the first: it writes the key, and the others wait for
 //! that row until it is committed or rolled back. If the key belongs to a chat, the chat is locked
@@ -42,14 +42,14 @@ impl IdempotencyRepository for PostgresStore {
     }
 }
 
-/// The primary key: sender, operation, chat, and the client's key. The chat is nil if it is what is
-/// created.
+/// The primary key: sender, operation, chat or agent, and the client's key. The third is nil if it is what
+/// is created.
 pub(crate) type Key<'c> = (Uuid, &'c str, Uuid, &'c str);
 
 /// The primary key of the request's record.
 pub(crate) fn key(keyed: &KeyedRequest) -> Key<'_> {
-    let chat = keyed.chat.map_or(Uuid::nil(), ChatId::uuid);
-    (keyed.sender.uuid(), keyed.operation.as_str(), chat, keyed.once.key.as_str())
+    let place = keyed.place.map(RecordId::uuid).unwrap_or_default();
+    (keyed.sender.uuid(), keyed.operation.as_str(), place, keyed.once.key.as_str())
 }
 
 type Row<'a> = dsl::Find<idempotency_records::table, Key<'a>>;
@@ -167,6 +167,13 @@ pub(crate) async fn remember_on(
     }
 }
 
+/// Records that a repetition of the keyed request replaced what the first one made by `record`.
+pub(crate) async fn replace_on(mut db: &Db, keyed: &KeyedRequest, record: RecordId) -> Result<(), Fault> {
+    let record = idempotency_records::record_id.eq(record.uuid());
+    diesel::update(row_of(keyed)).set(record).execute(&mut db).await?;
+    Ok(())
+}
+
 /// The result of an earlier request for a message with the request's key; exact while its chat is
 /// locked.
 pub(crate) async fn earlier_on(db: &Db, keyed: &KeyedRequest) -> Result<PriorResult, Fault> {
@@ -185,7 +192,8 @@ pub(crate) async fn prior_result_on(
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
-    let chat = keyed.chat.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
+    let chat = keyed.place.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
+    let chat = ChatId::new(chat.uuid());
     let id = MessageId::new(first.record.uuid());
     if let Some(message) = load::message_on(db, chat, id).await? {
         return Ok(PriorResult::Message(Box::new(message)));

@@ -6,7 +6,9 @@
 mod account;
 mod archive;
 mod audit;
+mod board;
 mod budget;
+mod bulk_deletion;
 mod change;
 mod chat;
 mod commit_order;
@@ -16,6 +18,7 @@ mod control;
 mod delivery;
 mod durability;
 mod error;
+mod file;
 mod group_commit;
 mod idempotency_record;
 mod lock;
@@ -39,6 +42,7 @@ mod status;
 mod store_lock;
 mod tls;
 mod usage;
+mod webhook;
 mod work;
 #[cfg(test)]
 mod writes;

@@ -108,6 +108,14 @@ pub(crate) async fn pin_agent_on(db: &Db, agent: AgentId) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM agents WHERE id = ANY(?) FOR SHARE", vec![agent.uuid()]).await
 }
 
+/// Keeps a participant in a chat; other transactions can do the same at the same time.
+pub(crate) async fn pin_participant_on(mut db: &Db, chat: ChatId, who: ParticipantId) -> Result<(), Fault> {
+    let text = "SELECT participant_id FROM participants WHERE chat_id = ? AND participant_id = ? FOR SHARE";
+    let pin = statement::<SqlUuid>(text).bind::<SqlUuid, _>(chat.uuid()).bind::<SqlUuid, _>(who.uuid());
+    pin.execute(&mut db).await?;
+    Ok(())
+}
+
 /// Locks a user for deletion: the user cannot be changed, nor added to a chat.
 pub(crate) async fn lock_user_for_deletion_on(db: &Db, user: UserId) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM users WHERE id = ANY(?) FOR UPDATE", vec![user.uuid()]).await

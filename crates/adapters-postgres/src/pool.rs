@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool::managed::{Object, Timeouts};
+use deadpool::managed::{Object, QueueMode, Timeouts};
 use diesel_async::AsyncPgConnection;
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
 use futures_util::FutureExt;
@@ -54,6 +54,8 @@ impl Pool {
         let pool = deadpool::managed::Pool::builder(Manager::new_with_config("", config))
             .max_size(size)
             .timeouts(timeouts)
+            // What was used last is still in the processor's caches, on both sides.
+            .queue_mode(QueueMode::Lifo)
             .runtime(deadpool::Runtime::Tokio1)
             .build();
         measure::connections_at_most(size);

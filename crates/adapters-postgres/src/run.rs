@@ -1,4 +1,4 @@
-//! The ways to work on the database: a query with one statement, a read on one snapshot, and a change in
+//! The ways to work on the database: a query without a snapshot, a read on one snapshot, and a change in
 //! one transaction, announced or not.
 //!
 //! The work runs in tasks of the store's own runtime, so that a caller that stops waiting leaves no
@@ -7,8 +7,8 @@
 //! have been committed is not retried.
 //!
 //! The isolation level is read committed. A change therefore first locks the rows that its decision
-//! depends on, in the order organization, user, agent, chat, contact, and by id among rows of a
-//! kind; from then on no other change can touch them.
+//! depends on, in the order organization, user, agent, chat, participant, task, board, file, contact, and by id
+//! among rows of a kind; from then on no other change can touch them.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -64,14 +64,14 @@ const PAUSE: Duration = Duration::from_millis(3);
 /// The visibility of a read.
 #[derive(Clone, Copy)]
 enum Visibility {
-    /// All commits before its one statement begins.
+    /// All commits before each of its statements begins.
     Now,
     /// All commits before its first statement begins.
     Snapshot,
 }
 
 impl PostgresStore {
-    /// Runs a query with one statement.
+    /// Runs a query with one statement, or with several that each see the commits before it.
     pub(crate) async fn query<G, T, W>(&self, given: G, work: W) -> Result<T, StoreError>
     where
         G: Send + Sync + 'static,

@@ -29,7 +29,7 @@ impl StatusRepository for PostgresStore {
 /// Messages are counted by the chats' sequences, so that only small tables are scanned.
 const COUNTS: &str = "SELECT (SELECT pg_database_size(current_database())), \
      (SELECT count(*) FROM organizations WHERE deleted_at IS NULL), (SELECT count(*) FROM organizations WHERE paused_at IS NOT NULL AND deleted_at IS NULL), (SELECT count(*) FROM users WHERE deleted_at IS NULL), \
-     (SELECT count(*) FROM agents WHERE deleted_at IS NULL), (SELECT count(*) FROM chats WHERE deleted_at IS NULL), \
+     (SELECT count(*) FROM agents WHERE deleted_at IS NULL), (SELECT count(*) FROM agents WHERE paused_at IS NOT NULL AND deleted_at IS NULL), (SELECT count(*) FROM chats WHERE deleted_at IS NULL), \
      (SELECT coalesce(sum(last_sequence - deleted_messages), 0)::bigint FROM chats WHERE deleted_at IS NULL)";
 
 /// The live servers by the clock of the database.
@@ -39,9 +39,9 @@ const CLUSTER: &str = "SELECT \
      (SELECT count(DISTINCT user_id) FROM user_nodes)";
 
 async fn status_on(mut db: &Db) -> Result<StoreStatus, Fault> {
-    let (size, organizations, paused_organizations, users, agents, chats, messages) =
-        statement::<(BigInt, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt)>(COUNTS)
-            .get_result::<(i64, i64, i64, i64, i64, i64, i64)>(&mut db)
+    let (size, organizations, paused_organizations, users, agents, paused_agents, chats, messages) =
+        statement::<(BigInt, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt)>(COUNTS)
+            .get_result::<(i64, i64, i64, i64, i64, i64, i64, i64)>(&mut db)
             .await?;
     let (nodes, agents_there, users_there) =
         statement::<(BigInt, BigInt, BigInt)>(CLUSTER).get_result::<(i64, i64, i64)>(&mut db).await?;
@@ -51,6 +51,7 @@ async fn status_on(mut db: &Db) -> Result<StoreStatus, Fault> {
         paused_organizations: paused_organizations.cast_unsigned(),
         users: users.cast_unsigned(),
         agents: agents.cast_unsigned(),
+        paused_agents: paused_agents.cast_unsigned(),
         chats: chats.cast_unsigned(),
         messages: messages.cast_unsigned(),
         cluster: Some(ClusterStatus {

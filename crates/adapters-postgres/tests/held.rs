@@ -43,7 +43,13 @@ fn send(world: &Arc<World>, ann: &TestUser, room: ChatId, text: &str) -> JoinHan
     let (world, caller) = (world.clone(), ann.caller);
     let content = MessageContent::new(text.to_owned()).unwrap();
     tokio::spawn(async move {
-        let message = SendMessage { content, mentions: Vec::new(), respond_by: None, in_reply_to: None };
+        let message = SendMessage {
+            content,
+            mentions: Vec::new(),
+            respond_by: None,
+            in_reply_to: None,
+            attachments: Vec::new(),
+        };
         world.messages.send(caller, room, message).await.map(|_| ())
     })
 }

@@ -11,7 +11,9 @@ use adapters_postgres::PostgresStore;
 use common::{database, open};
 use domain::caller::Caller;
 use domain::chat::{AddParticipantCommand, CreateChat, CreateChatError, Role};
-use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, DeliveryStatus, DeliveryStep};
+use domain::delivery::{
+    AdvanceDelivery, ClaimLease, DeliveryFilter, DeliveryRepository, DeliveryStatus, DeliveryStep,
+};
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::message::{
@@ -50,6 +52,7 @@ fn text(text: &str) -> SendMessage {
         mentions: Vec::new(),
         respond_by: None,
         in_reply_to: None,
+        attachments: Vec::new(),
     }
 }
 
@@ -255,6 +258,7 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         follows_foreign: false,
         organization: None,
         respond_by: None,
+        attachments: Vec::new(),
         max_hops: MaxHops::default(),
         exceeded: None,
         is_notice: false,
@@ -287,7 +291,15 @@ async fn a_step_keeps_the_mark_of_the_same_moment() {
     let mark = "BEGIN; UPDATE deliveries SET delivered_at = '2026-07-01 12:00:01+00'";
     client.batch_execute(mark).await.unwrap();
     let now = Timestamp::from_micros(NOON + 2);
-    let command = AdvanceDelivery { agent: bot.id, chat, message: id, step: DeliveryStep::Begin, now };
+    let command = AdvanceDelivery {
+        agent: bot.id,
+        chat,
+        message: id,
+        step: DeliveryStep::Begin,
+        attempt: None,
+        lease: ClaimLease::default(),
+        now,
+    };
     let stepping = store.clone();
     let step = tokio::spawn(async move { stepping.advance(command, OnCommit::nothing()).await });
     // The activity of a transaction is frozen, but its locks are not.

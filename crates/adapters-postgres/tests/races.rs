@@ -18,6 +18,7 @@ use domain::message::{Ageing, EraseOld, MessageRepository, Retention};
 use domain::organization::OrganizationRole;
 use domain::plan::{OrganizationName, Plan, PlanName};
 use domain::ports::Clock;
+use domain::time::Timestamp;
 use testkit::World;
 use testkit::postgres::Database;
 use tokio::task::JoinHandle;
@@ -262,7 +263,8 @@ async fn what_is_erased_is_counted_once() {
         tokio::spawn(async move {
             let (mut after, mut all) = (None, 0);
             loop {
-                let step = EraseOld { which: Ageing::Texts, after, before, limit: 7 };
+                let (now, unattached) = (Timestamp::from_micros(0), Duration::ZERO);
+                let step = EraseOld { which: Ageing::Texts, after, before, now, unattached, limit: 7 };
                 // A room that is held for a while is tried again.
                 let Ok(done) = store.erase_old(step).await else { continue };
                 all += done.erased;

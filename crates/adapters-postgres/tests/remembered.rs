@@ -73,7 +73,13 @@ impl Scene {
         let sent = at.messages.send(
             from,
             self.chat,
-            SendMessage { content, mentions: vec![mention], respond_by: None, in_reply_to: None },
+            SendMessage {
+                content,
+                mentions: vec![mention],
+                respond_by: None,
+                in_reply_to: None,
+                attachments: Vec::new(),
+            },
         );
         sent.await.map(|_| ())
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, AttemptNumber, DeliveryKey, DeliveryRepository,
+    AdvanceDelivery, AdvanceRefused, Advanced, AttemptNumber, ClaimLease, DeliveryKey, DeliveryRepository,
     DeliveryStatus, DeliveryStep, FailureText,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
@@ -87,7 +87,20 @@ impl Room {
             published.lock().unwrap().push(advanced.message.clone());
         });
         tokio::spawn(async move {
-            deliveries.advance(AdvanceDelivery { agent, chat, message, step, now }, on_commit).await
+            deliveries
+                .advance(
+                    AdvanceDelivery {
+                        agent,
+                        chat,
+                        message,
+                        step,
+                        attempt: None,
+                        lease: ClaimLease::default(),
+                        now,
+                    },
+                    on_commit,
+                )
+                .await
         })
     }
 

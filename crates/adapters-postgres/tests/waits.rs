@@ -160,7 +160,13 @@ async fn a_message_that_waits_for_its_room_is_counted_by_the_plan_of_then() {
             .send(
                 caller,
                 chat,
-                SendMessage { content, mentions: Vec::new(), respond_by: None, in_reply_to: None },
+                SendMessage {
+                    content,
+                    mentions: Vec::new(),
+                    respond_by: None,
+                    in_reply_to: None,
+                    attachments: Vec::new(),
+                },
             )
             .await
     });

@@ -1,10 +1,10 @@
-//! The idempotency records: the request of a sender that made a message or chat.
+//! The idempotency records: the request of a sender that made a message, chat, or key.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel::sqlite::SqliteConnection;
-use domain::id::{MessageId, RecordId};
+use domain::id::{ChatId, MessageId, RecordId};
 use domain::idempotency::{Fingerprint, IdempotencyRepository, KeyedRequest, StoredAnswer, Verdict};
 use domain::message::{DeletedText, Message, PriorResult};
 use domain::store::StoreError;
@@ -29,17 +29,20 @@ impl IdempotencyRepository for SqliteStore {
 
 type Never = std::convert::Infallible;
 
-/// The value of `place_id`: empty if there is no chat yet.
-fn chat_column(keyed: &KeyedRequest) -> Vec<u8> {
-    keyed.chat.map(|chat| row::bytes(chat.uuid())).unwrap_or_default()
+/// The primary key: sender, operation, chat or agent, and the client's key. The third is empty if it is what
+/// is created.
+type Key<'c> = (Vec<u8>, &'c str, Vec<u8>, &'c str);
+
+/// The primary key of the request's record.
+fn key(keyed: &KeyedRequest) -> Key<'_> {
+    let place = keyed.place.map(|place| row::bytes(place.uuid())).unwrap_or_default();
+    (row::bytes(keyed.sender.uuid()), keyed.operation.as_str(), place, keyed.once.key.as_str())
 }
 
 /// The recorded requests with the request's key.
 pub(crate) fn judge_on(connection: &mut SqliteConnection, keyed: &KeyedRequest) -> Result<Verdict, Fault> {
-    let sender = row::bytes(keyed.sender.uuid());
-    let chat = chat_column(keyed);
     let found = idempotency_records::table
-        .find((sender, keyed.operation.as_str(), chat, keyed.once.key.as_str()))
+        .find(key(keyed))
         .select((
             idempotency_records::fingerprint,
             idempotency_records::record_id,
@@ -67,17 +70,29 @@ pub(crate) fn remember_on(
     record: RecordId,
     now: Timestamp,
 ) -> Result<(), Fault> {
+    let (sender, operation, place, client_key) = key(keyed);
     diesel::insert_into(idempotency_records::table)
         .values((
-            idempotency_records::sender_id.eq(row::bytes(keyed.sender.uuid())),
-            idempotency_records::operation.eq(keyed.operation.as_str()),
-            idempotency_records::place_id.eq(chat_column(keyed)),
-            idempotency_records::key.eq(keyed.once.key.as_str()),
+            idempotency_records::sender_id.eq(sender),
+            idempotency_records::operation.eq(operation),
+            idempotency_records::place_id.eq(place),
+            idempotency_records::key.eq(client_key),
             idempotency_records::fingerprint.eq(keyed.once.fingerprint.bytes().as_slice()),
             idempotency_records::record_id.eq(row::bytes(record.uuid())),
             idempotency_records::answered_at.eq(now.micros()),
         ))
         .execute(connection)?;
+    Ok(())
+}
+
+/// Records that a repetition of the keyed request replaced what the first one made by `record`.
+pub(crate) fn replace_on(
+    connection: &mut SqliteConnection,
+    keyed: &KeyedRequest,
+    record: RecordId,
+) -> Result<(), Fault> {
+    let record = idempotency_records::record_id.eq(row::bytes(record.uuid()));
+    diesel::update(idempotency_records::table.find(key(keyed))).set(record).execute(connection)?;
     Ok(())
 }
 
@@ -91,18 +106,14 @@ pub(crate) fn earlier_on(
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
-    let chat = keyed.chat.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
+    let chat = keyed.place.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
+    let chat = ChatId::new(chat.uuid());
     let id = MessageId::new(first.record.uuid());
     if let Some(message) = load::message_on(connection, chat, id)? {
         return Ok(PriorResult::Message(Box::new(message)));
     }
     let mentions = idempotency_records::table
-        .find((
-            row::bytes(keyed.sender.uuid()),
-            keyed.operation.as_str(),
-            chat_column(keyed),
-            keyed.once.key.as_str(),
-        ))
+        .find(key(keyed))
         .select(idempotency_records::deleted_mentions)
         .get_result::<Option<String>>(connection)?;
     let mentions = mentions.as_deref().map(stored_mentions).transpose()?.unwrap_or_default();

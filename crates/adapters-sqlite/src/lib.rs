@@ -7,13 +7,16 @@
 mod account;
 mod archive;
 mod audit;
+mod board;
 mod budget;
+mod bulk_deletion;
 mod change;
 mod chat;
 mod contact;
 mod control;
 mod delivery;
 mod error;
+mod file;
 mod idempotency_record;
 mod login;
 mod memory;
@@ -31,6 +34,7 @@ mod secret;
 mod statement;
 mod status;
 mod usage;
+mod webhook;
 mod work;
 mod writer;
 

@@ -3,15 +3,19 @@
 //! The statements are those that the store really sends, captured on its own connection, so that a
 //! changed query cannot escape.
 
+mod boards;
 mod budgets;
 mod contacts;
 mod hot;
 mod lists;
 mod memories;
 mod million;
+mod operator;
+mod webhooks;
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation};
 use diesel::prelude::*;
@@ -20,8 +24,8 @@ use domain::account::{AgentListing, AgentRepository, CreateKey, KeyDigest, KeyRe
 use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, CreateChat, Role};
 use domain::delivery::{
-    AdvanceDelivery, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening, Order,
-    SubscriptionId,
+    AdvanceDelivery, ClaimLease, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening,
+    Order, SubscriptionId,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, RecordId, Sequence};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
@@ -113,6 +117,7 @@ impl Overheard {
             "SCAN record",
             "SCAN found",
             "SCAN other",
+            "SCAN used",
             "SCAN (subquery",
             "SCAN agents USING INDEX agents_",
             "SCAN deletion_jobs",
@@ -140,6 +145,7 @@ impl Overheard {
                 "SCAN (subquery",
                 "SCAN 3 CONSTANT ROWS",
                 "SCAN listening",
+                "SCAN boards USING COVERING INDEX boards_deleted",
             ];
             let is_made_up = made_up.iter().any(|start| step.starts_with(start)) || is_list(step);
             let is_scan = step.starts_with("SCAN") && !is_made_up;
@@ -185,7 +191,8 @@ async fn at_work(heard: &Overheard) -> (TestUser, TestAgent, ChatId, MessageId) 
 
 async fn begin(heard: &Overheard, agent: AgentId, chat: ChatId, message: MessageId) {
     let (step, now) = (DeliveryStep::Begin, Timestamp::from_micros(NOON));
-    let command = AdvanceDelivery { agent, chat, message, step, now };
+    let command =
+        AdvanceDelivery { agent, chat, message, step, attempt: None, lease: ClaimLease::default(), now };
     heard.store.advance(command, OnCommit::nothing()).await.unwrap().unwrap();
 }
 
@@ -195,7 +202,7 @@ async fn an_agents_reads_run_along_indexes() {
     let (_, bot, chat, message) = at_work(&heard).await;
     let store = heard.store.clone();
 
-    store.next(bot.id, chat).await.unwrap().unwrap();
+    store.next(bot.id, chat, Timestamp::from_micros(NOON)).await.unwrap().unwrap();
     heard.expect("next", &["deliveries_open", "messages_order"]);
     for (filter, index) in [
         (DeliveryFilter::Open, "deliveries_open"),
@@ -347,7 +354,8 @@ async fn a_text_is_changed_along_indexes() {
     heard.expect("edit", &[]);
     heard.world.messages.delete(ann.caller, chat, message).await.unwrap();
     heard.expect("delete", &["idempotency_records_of_record", "deliveries_unaddressed"]);
-    let step = EraseOld { which: Ageing::Texts, after: None, before: MessageId::new(Uuid::max()), limit: 10 };
+    let (before, now, unattached) = (MessageId::new(Uuid::max()), Timestamp::from_micros(0), Duration::ZERO);
+    let step = EraseOld { which: Ageing::Texts, after: None, before, now, unattached, limit: 10 };
     assert_eq!(heard.store.erase_old(step).await.unwrap().erased, 1);
     heard.expect_no_table_scans("erase old messages");
 }

@@ -11,6 +11,7 @@ use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
 use domain::services::Services;
 use domain::store::StoreError;
+use domain::webhook::WebhookSet;
 use futures_util::future::join3;
 use measure::Outage;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -51,6 +52,7 @@ pub struct ChangeFeed {
     failures: u32,
     revalidator: Arc<Revalidator>,
     follow_ups: Arc<FollowUps>,
+    webhooks: Arc<WebhookSet>,
 }
 
 impl ChangeFeed {
@@ -65,7 +67,7 @@ impl ChangeFeed {
         clock: Arc<dyn Clock>,
         cluster_member: Option<Arc<ClusterMember>>,
     ) -> Result<Self, StoreError> {
-        let Services { callers, chats, control, deliveries, .. } = services;
+        let Services { callers, chats, control, deliveries, webhooks, .. } = services;
         let position = log.newest_change().await?;
         let stale_chats = cluster_member.as_ref().map(|member| member.stale_chats()).unwrap_or_default();
         let revalidator = Arc::new(Revalidator::new(hub.clone(), chats, stale_chats));
@@ -81,6 +83,7 @@ impl ChangeFeed {
             failures: 0,
             revalidator,
             follow_ups,
+            webhooks: webhooks.set().clone(),
         };
         change_feed.load_remote_presence().await?;
         Ok(change_feed)
@@ -160,6 +163,7 @@ impl ChangeFeed {
         let newest = self.log.newest_change().await?;
         tracing::warn!("closing all sockets: changes of other processes were missed");
         self.callers.forget_all();
+        self.webhooks.request_reload();
         self.hub.end_sockets();
         self.load_remote_presence().await?;
         self.position = newest;
@@ -177,6 +181,7 @@ impl ChangeFeed {
             self.start_resync(change);
             self.hub.follow(change);
             self.follow_ups.add(change);
+            self.webhooks.follow(change);
             match change {
                 Change::ParticipantsRemoved(chat) => {
                     self.revalidator.stale_chats().add(chat, self.bus_grace());

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::change::Change;
-use domain::control::ControlService;
+use domain::control::{ControlService, Paused};
 use domain::delivery::DeliveryService;
 use domain::event::DomainEvent;
-use domain::id::OrganizationId;
 use domain::ports::EventPublisher;
 use domain::store::StoreError;
 use measure::Outage;
@@ -44,7 +43,10 @@ impl FollowUps {
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         match change {
             Change::MessageSent(_) => {}
-            Change::PauseChanged(_) | Change::ParticipantsRemoved(_) | Change::MessageUpdated(_) => {
+            Change::PauseChanged(_)
+            | Change::AgentPauseChanged(_)
+            | Change::ParticipantsRemoved(_)
+            | Change::MessageUpdated(_) => {
                 if changes.iter().skip(1).any(|waiting| *waiting == change) {
                     return;
                 }
@@ -82,11 +84,16 @@ impl FollowUps {
 
     async fn follow(&self, change: Change) -> Result<(), StoreError> {
         match change {
-            Change::PauseChanged(organization) => self.signal_pause(organization).await,
+            Change::PauseChanged(organization) => self.signal_pause(Paused::Organization(organization)).await,
+            Change::AgentPauseChanged(agent) => self.signal_pause(Paused::Agent(agent)).await,
             Change::ParticipantsRemoved(chat) => self.control.clear_left(chat, &*self.hub).await,
             Change::MessageSent(message) => self.deliveries.announce_sent(message, self.hub.clone()).await,
             Change::MessageUpdated(message) => {
-                self.deliveries.announce_updated(message, self.hub.clone()).await
+                // Lists of rooms need no message.
+                if let Some(chat) = self.deliveries.announce_updated(message, self.hub.clone()).await? {
+                    self.hub.note_changed_room(chat);
+                }
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -94,8 +101,8 @@ impl FollowUps {
 
     /// Signals a pause, or its end, to the agents that are connected to this node. Clients that miss a signal learn
     /// of the state from the answers to their requests.
-    async fn signal_pause(&self, organization: OrganizationId) -> Result<(), StoreError> {
-        let signals = self.control.signals_of_pause(organization, self.hub.agents_in_chats()).await?;
+    async fn signal_pause(&self, paused: Paused) -> Result<(), StoreError> {
+        let signals = self.control.signals_of_pause(paused, self.hub.agents_in_chats()).await?;
         for (agent, signal) in signals {
             self.hub.publish(DomainEvent::AgentControlled { agent, signal });
         }

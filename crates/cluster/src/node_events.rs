@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::activity::{ActivityService, WorkingAgent};
+use domain::activity::{ActivityService, ReportedWork, WorkingAgent};
 use domain::event::DomainEvent;
 use domain::id::ChatId;
 use domain::node::Entrant;
@@ -62,7 +62,7 @@ impl NodeEvents {
             return;
         }
         if is_for_here {
-            self.hub.publish(DomainEvent::RoomAdded { to: who, chat, role });
+            self.hub.publish(DomainEvent::RoomAdded { to: who, owner: None, chat, role });
         }
         if has_chat_subscribers {
             self.stale_chats.add(chat_id, Duration::ZERO);
@@ -116,7 +116,9 @@ impl EventPublisher for RemoteEventSink {
                 // An older node does not name the execution, and reports changes only.
                 let Some(execution) = reported.execution else { return events.publish(event) };
                 let who = WorkingAgent { agent: reported.agent, execution };
-                return activity.observe(*chat_id, who, reported.working, &*events.hub);
+                // An older node does not say what the agent is doing.
+                let doing = reported.working.then(|| reported.doing.clone().unwrap_or_default());
+                return activity.observe(*chat_id, who, ReportedWork(doing), &*events.hub);
             }
             // Other events do not change who may subscribe, so late ones can be forwarded.
             _ => return events.publish(event),

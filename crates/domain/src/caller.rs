@@ -1,5 +1,6 @@
 //! The authenticated caller: the first argument of every use case.
 
+use crate::delivery::Claims;
 use crate::id::{AgentId, OrganizationId, ParticipantId, UserId};
 
 /// An authenticated user.
@@ -20,6 +21,9 @@ pub struct AgentCaller {
     pub owner: UserId,
     /// The owner's organization.
     pub organization: OrganizationId,
+    /// What its attempts meant for its other workers when it was authenticated. Only renewals by activity rely on it; stores
+    /// read the agent's record to decide on claims.
+    pub claims: Claims,
 }
 
 /// Either kind of caller, for use cases that both interfaces share.

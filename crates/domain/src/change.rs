@@ -67,6 +67,10 @@ pub enum Change {
     AgentsPlaying(ChatId),
     /// An organization was paused or resumed: agents in its chats are stopped, or play again.
     PauseChanged(OrganizationId),
+    /// An agent was paused or resumed.
+    AgentPauseChanged(AgentId),
+    /// The webhook of an agent was set, changed, disabled, or removed.
+    WebhookChanged(AgentId),
     /// Events of a node may not have reached the others.
     EventsLost {
         /// The node.
@@ -132,6 +136,8 @@ stored_words! { (id, at)
     "agents_stopped" ChatId { AgentsStopped(id) }
     "agents_playing" ChatId { AgentsPlaying(id) }
     "pause_changed" OrganizationId { PauseChanged(id) }
+    "agent_pause_changed" AgentId { AgentPauseChanged(id) }
+    "webhook_changed" AgentId { WebhookChanged(id) }
     "events_lost" NodeId { EventsLost { by: id, since: at } }
 }
 
@@ -185,7 +191,7 @@ mod tests {
     use super::*;
 
     /// Logs contain these words.
-    const STORED: [&str; 24] = [
+    const STORED: [&str; 26] = [
         "key_revoked",
         "agent_deleted",
         "tokens_ended",
@@ -209,6 +215,8 @@ mod tests {
         "agents_stopped",
         "agents_playing",
         "pause_changed",
+        "agent_pause_changed",
+        "webhook_changed",
         "events_lost",
     ];
 

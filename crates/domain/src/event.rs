@@ -5,6 +5,7 @@
 
 use crate::account::Agent;
 use crate::activity::AgentActivity;
+use crate::board::{Board, Task};
 use crate::chat::{Chat, ChatDetails, Participant, Role, Unread};
 use crate::contact::{ContactOf, ContactRequest};
 use crate::control::ControlSignal;
@@ -43,6 +44,8 @@ pub enum DomainEvent {
     RoomAdded {
         /// The user or agent.
         to: ParticipantId,
+        /// The owner of an agent, who sees the chat through it.
+        owner: Option<UserId>,
         /// The chat.
         chat: Chat,
         /// The role there.
@@ -104,6 +107,13 @@ pub enum DomainEvent {
         /// The key.
         key: ApiKeyId,
     },
+    /// A participant of a chat has another role; for its humans.
+    ParticipantUpdated {
+        /// The chat.
+        chat_id: ChatId,
+        /// The participant with the new role.
+        participant: Participant,
+    },
     /// A user has another password; not sent to clients. The sockets that older tokens have opened
     /// end.
     TokensEnded {
@@ -132,7 +142,24 @@ pub enum DomainEvent {
         /// The parts that humans see.
         details: ChatDetails,
     },
-    /// A human has read a chat, or marked messages as unread; for that human.
+    /// A task was put on the board of a chat.
+    TaskCreated {
+        /// The task.
+        task: Task,
+    },
+    /// A task changed, or somebody commented on it.
+    TaskUpdated {
+        /// The task after the change.
+        task: Task,
+        /// Set on the server that made the change, which then announces the counts, if those of the chat have changed.
+        has_moved: bool,
+    },
+    /// The goal of a chat was set or changed.
+    BoardUpdated {
+        /// The board after the change.
+        board: Board,
+    },
+    /// A human has read a chat, marked messages as unread, or muted it; for that human.
     RoomRead {
         /// The human.
         by: UserId,

@@ -90,10 +90,18 @@ id_type! {
     ContactRequestId,
     /// A task outside Parlance that a chat is about; not checked.
     TaskId,
+    /// A task on the board of a chat.
+    BoardTaskId,
+    /// A file of a chat.
+    FileId,
     /// A user or an agent, where the caller does not say which of the two.
     AccountId,
     /// An agent in one chat, from its join to its end.
     ExecutionId,
+    /// A bulk deletion of agents or chats.
+    BulkDeletionId,
+    /// The requests for one message to the webhook of an agent.
+    WebhookDeliveryId,
     /// A signal to an agent.
     SignalId,
     /// An entry of the audit log.
@@ -137,7 +145,7 @@ macro_rules! is_a {
 is_a!(AccountId: UserId, AgentId, ParticipantId);
 is_a!(SubjectId: MessageId, ChatId, AgentId, OrganizationId);
 is_a!(RecordId: UserId, AgentId, ParticipantId, ChatId, MessageId, ApiKeyId, MemoryId);
-is_a!(RecordId: InvitationId, ContactId, ContactRequestId, AuditEntryId);
+is_a!(RecordId: InvitationId, ContactId, ContactRequestId, AuditEntryId, BoardTaskId, WebhookDeliveryId);
 
 /// The number of a message in its chat, counted from 1; 0 is before the first. The number of a deleted
 /// message is not reused, so only deletions leave gaps.

@@ -8,12 +8,16 @@
 //!
 //! The store keeps the id of the created record, not the text of the answer. Together with the
 //! repeated request, which has the same content, it gives the same answer.
+//!
+//! An answer that contains a secret cannot be given twice, since no secret is stored. The repetition replaces the secret
+//! that the first request made and that nobody has used, and answers with the new one
+//! ([`crate::account::KeyRecord::decide_replace`]).
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::id::{ChatId, ParticipantId, RecordId};
+use crate::id::{AgentId, ParticipantId, RecordId, UserId};
 use crate::store::StoreError;
 use crate::text::TextFault;
 use crate::time::Timestamp;
@@ -86,6 +90,14 @@ words! {
         PostEvent = "post_event",
         /// Creating a chat.
         CreateChat = "create_chat",
+        /// Registering an agent.
+        RegisterAgent = "register_agent",
+        /// Rotating the key of an agent.
+        RotateKey = "rotate_key",
+        /// Creating an API key.
+        CreateKey = "create_key",
+        /// Creating a task on the board of a chat.
+        CreateTask = "create_task",
     }
 }
 
@@ -96,10 +108,32 @@ pub struct KeyedRequest {
     pub sender: ParticipantId,
     /// The operation.
     pub operation: Operation,
-    /// The chat; `None` where the chat is what is created.
-    pub chat: Option<ChatId>,
+    /// The chat, or the agent whose key is rotated; `None` where a chat is what is created, or neither is concerned.
+    pub place: Option<RecordId>,
     /// The request.
     pub once: IdempotentRequest,
+}
+
+impl KeyedRequest {
+    /// A request of `sender` for an operation in a place, if it has a key.
+    pub fn of(
+        sender: ParticipantId,
+        operation: Operation,
+        place: Option<RecordId>,
+        once: Option<IdempotentRequest>,
+    ) -> Option<Self> {
+        once.map(|once| Self { sender, operation, place, once })
+    }
+
+    /// A request of `user` for an API key.
+    pub fn for_key(
+        user: UserId,
+        operation: Operation,
+        agent: Option<AgentId>,
+        once: Option<IdempotentRequest>,
+    ) -> Option<Self> {
+        Self::of(ParticipantId::User(user), operation, agent.map(RecordId::from), once)
+    }
 }
 
 /// The stored record of an accepted request.
@@ -107,7 +141,7 @@ pub struct KeyedRequest {
 pub struct StoredAnswer {
     /// The digest of the request.
     pub fingerprint: Fingerprint,
-    /// The message or the chat that it created.
+    /// The message, chat, task, or API key that it created.
     pub record: RecordId,
     /// The time of the answer.
     pub at: Timestamp,

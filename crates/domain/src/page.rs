@@ -79,7 +79,7 @@ pub enum Slice {
     After {
         /// The position of the reader.
         after: Option<Position>,
-        /// The maximum number of rows, 1 to 100.
+        /// The maximum number of rows, for clients 1 to 100.
         limit: u32,
     },
     /// Page `number` (from 1) of pages of `size` rows.

@@ -10,12 +10,15 @@ use crate::account::{
 use crate::activity::ActivityService;
 use crate::archive::ArchiveRepository;
 use crate::audit::{AuditRepository, AuditService};
+use crate::board::{BoardRepository, BoardService, CountedBoards};
 use crate::budget::{BudgetRepository, BudgetService, BudgetWatch};
+use crate::bulk_deletion::{BulkDeletionRepository, BulkDeletionService};
 use crate::change::ChangeRepository;
 use crate::chat::{ChatRepository, ChatService};
 use crate::contact::{ContactRepository, ContactService, RequestLifetime};
 use crate::control::{ControlRepository, ControlService};
-use crate::delivery::{DeliveryRepository, DeliveryService};
+use crate::delivery::{ClaimLease, DeliveryRepository, DeliveryService};
+use crate::file::{FileLimits, FileRepository, FileService, ObjectStore};
 use crate::foreign::ForeignRepository;
 use crate::idempotency::IdempotencyRepository;
 use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
@@ -29,6 +32,9 @@ use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenM
 use crate::secret::SecretRepository;
 use crate::status::StatusRepository;
 use crate::usage::{Prices, UsageRepository, UsageService};
+use crate::webhook::{
+    WebhookEvents, WebhookMint, WebhookPorts, WebhookRepository, WebhookService, WebhookSet,
+};
 use crate::work::{WorkPorts, WorkRepository, WorkService, WorkThresholds};
 
 /// Declares a trait that every store with all of these ports has.
@@ -46,12 +52,15 @@ repositories!(
     AdministrationRepository,
     ArchiveRepository,
     AuditRepository,
+    BoardRepository,
     BudgetRepository,
+    BulkDeletionRepository,
     ChangeRepository,
     ChatRepository,
     ContactRepository,
     ControlRepository,
     DeliveryRepository,
+    FileRepository,
     ForeignRepository,
     IdempotencyRepository,
     KeyRepository,
@@ -64,6 +73,7 @@ repositories!(
     SecretRepository,
     StatusRepository,
     UsageRepository,
+    WebhookRepository,
     WorkRepository,
 );
 
@@ -98,6 +108,8 @@ pub struct Ports {
     pub requests: RequestLifetime,
     /// The thresholds of the flags of work.
     pub work: WorkThresholds,
+    /// How long a claim of a message lasts.
+    pub claim_lease: ClaimLease,
     /// The prices of models.
     pub prices: Prices,
     /// The limit of hops of organizations that have none of their own.
@@ -108,6 +120,14 @@ pub struct Ports {
     pub max_pair_messages: MaxPairMessages,
     /// Whether traces begin with texts.
     pub begin_traces: BeginTraces,
+    /// The maximum number of tasks of a chat; 0 turns boards off.
+    pub max_tasks: u32,
+    /// The bytes of files.
+    pub objects: Arc<dyn ObjectStore>,
+    /// The limits of files.
+    pub files: FileLimits,
+    /// Checks the addresses of webhooks; `None` if they are off.
+    pub webhooks: Option<Arc<dyn WebhookMint>>,
 }
 
 /// Every use case, built once.
@@ -135,6 +155,12 @@ pub struct Services {
     pub control: Arc<ControlService>,
     /// Peers and the directory.
     pub peers: Arc<PeerService>,
+    /// The goals and tasks of chats.
+    pub boards: Arc<BoardService>,
+    /// Deletions of many agents or chats.
+    pub bulk_deletions: Arc<BulkDeletionService>,
+    /// The files of chats.
+    pub files: Arc<FileService>,
     /// Memories of agents.
     pub memories: Arc<MemoryService>,
     /// The audit log.
@@ -151,6 +177,8 @@ pub struct Services {
     pub budgets: Arc<BudgetService>,
     /// The tokens that agents report.
     pub usage: Arc<UsageService>,
+    /// Webhooks of agents.
+    pub webhooks: Arc<WebhookService>,
     /// Counts the messages that are stored.
     pub sent: Arc<SentCounts>,
 }
@@ -161,7 +189,10 @@ impl Services {
     pub fn new(ports: Ports) -> Self {
         let Ports { store, callers, presence, clock, ids, keys, plan, .. } = ports;
         let sent = Arc::<SentCounts>::default();
-        let events = Arc::new(CountedEvents::new(sent.clone(), ports.events));
+        let counted = Arc::new(CountedBoards::new(ports.max_tasks > 0));
+        let events = Arc::new(CountedEvents::new(sent.clone(), counted.clone(), ports.events));
+        let webhook_set = Arc::<WebhookSet>::default();
+        let events = Arc::new(WebhookEvents::new(webhook_set.clone(), events));
         let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), events));
         let tokens = TokenService::new(store.clone(), clock.clone(), ports.tokens, callers.clone());
         let tokens = Arc::new(tokens);
@@ -216,6 +247,8 @@ impl Services {
             presence.clone(),
             clock.clone(),
         );
+        let deliveries = deliveries.with_lease(ports.claim_lease);
+        let renewal = Arc::new(deliveries.renewal());
         let work = WorkPorts {
             work: store.clone(),
             chats: store.clone(),
@@ -227,12 +260,35 @@ impl Services {
             attempts: deliveries.attempts().clone(),
         };
         let work = WorkService::new(work, ports.work);
+        let deliveries = Arc::new(deliveries);
+        let webhooks = WebhookPorts {
+            webhooks: store.clone(),
+            accounts: store.clone(),
+            deliveries: deliveries.clone(),
+            set: webhook_set,
+            mint: ports.webhooks,
+            clock: clock.clone(),
+            ids: ids.clone(),
+            stuck_after: ports.work.stuck_after,
+        };
         let administration = AdministrationService::new(store.clone(), events.clone(), clock.clone());
         let activity = ActivityService::new(store.clone(), events.clone(), presence.clone(), clock.clone());
-        let activity = Arc::new(activity);
+        let activity = Arc::new(activity.with_claims(renewal.clone()));
         let control =
             ControlService::new(store.clone(), activity.clone(), events.clone(), clock.clone(), ids.clone());
         let watch = Arc::<BudgetWatch>::default();
+        let boards = BoardService::new(
+            store.clone(),
+            events.clone(),
+            counted,
+            clock.clone(),
+            ids.clone(),
+            ports.max_tasks,
+        );
+        let bulk_deletions =
+            BulkDeletionService::new(store.clone(), events.clone(), clock.clone(), ids.clone());
+        let files = FileService::new(store.clone(), ports.objects, clock.clone(), ids.clone(), ports.files);
+        let named_tasks: Option<Arc<dyn BoardRepository>> = boards.is_on().then(|| store.clone() as _);
         Self {
             callers,
             sent,
@@ -241,14 +297,20 @@ impl Services {
             tokens: tokens.clone(),
             chats: Arc::new(chats),
             messages: Arc::new(
-                messages.with_traces(ports.begin_traces).with_budgets(watch.clone()).with_limits(
-                    ports.max_hops,
-                    ports.max_tree_messages,
-                    ports.max_pair_messages,
-                ),
+                messages
+                    .with_traces(ports.begin_traces)
+                    .with_boards(named_tasks)
+                    .with_files(&ports.files)
+                    .with_budgets(watch.clone())
+                    .with_claims(renewal)
+                    .with_limits(ports.max_hops, ports.max_tree_messages, ports.max_pair_messages),
             ),
+            boards: Arc::new(boards),
+            bulk_deletions: Arc::new(bulk_deletions),
+            files: Arc::new(files),
             budgets: Arc::new(BudgetService::new(store.clone(), watch, clock.clone())),
-            deliveries: Arc::new(deliveries),
+            deliveries,
+            webhooks: Arc::new(WebhookService::new(webhooks)),
             activity,
             control: Arc::new(control),
             peers: Arc::new(PeerService::new(store.clone(), presence)),

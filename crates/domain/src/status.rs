@@ -19,6 +19,8 @@ pub struct StoreStatus {
     pub users: u64,
     /// Agents that are not deleted.
     pub agents: u64,
+    /// Those that are paused.
+    pub paused_agents: u64,
     /// Chats that are not deleted.
     pub chats: u64,
     /// Texts and events in these chats.

@@ -31,13 +31,19 @@ fn name(event: &DomainEvent) -> String {
         }
         DomainEvent::MessageDeleted { .. } => "message deleted".to_owned(),
         DomainEvent::EventCreated { .. } => "event created".to_owned(),
-        DomainEvent::RoomAdded { to, .. } => format!("room added: {:?}", to.kind()),
+        DomainEvent::RoomAdded { to, owner, .. } => {
+            assert_eq!(owner.is_some(), to.agent().is_some());
+            format!("room added: {:?}", to.kind())
+        }
         DomainEvent::RoomRemoved { from, .. } => format!("room removed: {:?}", from.kind()),
         DomainEvent::ParticipantAdded { participant, .. } => {
             format!("participant added: {}", participant.name)
         }
         DomainEvent::ParticipantRemoved { participant, .. } => {
             format!("participant removed: {}", participant.name)
+        }
+        DomainEvent::ParticipantUpdated { participant, .. } => {
+            format!("participant updated: {}", participant.name)
         }
         DomainEvent::RoomDeleted { .. } => "room deleted".to_owned(),
         DomainEvent::RoomTitleChanged { title, .. } => format!("title: {title}"),
@@ -52,6 +58,9 @@ fn name(event: &DomainEvent) -> String {
         DomainEvent::ContactRequestUpdated { request } => format!("request {}", request.status.as_str()),
         DomainEvent::ContactAdded { contact } => format!("contact added: {}", contact.contact.with.handle),
         DomainEvent::ContactRemoved { owner, .. } => format!("contact removed: {:?}", owner.kind()),
+        DomainEvent::TaskCreated { task } => format!("task created: {}", task.subject),
+        DomainEvent::TaskUpdated { task, .. } => format!("task updated: {}", task.subject),
+        DomainEvent::BoardUpdated { board } => format!("board updated: {:?}", board.title),
         DomainEvent::RoomUpdated { chat, .. } => format!("room updated: {}", chat.display_title()),
         DomainEvent::RoomRead { unread, .. } => format!("read up to {}", unread.read_sequence.get()),
         DomainEvent::ActivityChanged { activity, .. } => format!("working: {}", activity.working),
@@ -81,6 +90,7 @@ fn text(content: &str) -> SendMessage {
         mentions: Vec::new(),
         respond_by: None,
         in_reply_to: None,
+        attachments: Vec::new(),
     }
 }
 

@@ -62,6 +62,8 @@ fn endpoints() -> Vec<Endpoint> {
             .lists::<ListedAgentView<'_>, PageMetadata>(),
     ];
     all.extend(chat_endpoints());
+    all.extend(handlers::board::endpoints::<AgentAuth>());
+    all.extend(handlers::file::endpoints::<AgentAuth>());
     all.extend(work_endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
@@ -120,16 +122,18 @@ fn work_endpoints() -> Vec<Endpoint> {
             )
             .lists_all::<ReceiptView<'_>>(),
         get("/chats/{chat_id}/messages/next", message::next)
-            .named("nextMessage", "Get the oldest message that is not processed; 204 if there is none, or if the agent is stopped")
+            .named("nextMessage", "Get the oldest message that is neither processed nor claimed by another worker of the agent; 204 if there is none, or if the agent is stopped")
             .answers::<MessageView<'_>>(200)
             .answers_nothing(),
         post("/chats/{chat_id}/messages/{message_id}/processing", message::processing)
-            .named("beginAttempt", "Begin the next attempt to process a message; 204 if the agent is stopped")
+            .named("beginAttempt", "Begin the next attempt to process a message, or renew the claim of a named attempt; 204 if the agent is stopped")
+            .body::<message::AttemptBody>()
             .answers::<StepView>(200)
             .answers_nothing()
             .refuses(&[409]),
         post("/chats/{chat_id}/messages/{message_id}/processed", message::processed)
             .named("finishAttempt", "Mark the open attempt as completed; 204 if the agent is stopped")
+            .body::<message::AttemptBody>()
             .answers::<StepView>(200)
             .answers_nothing(),
         post("/chats/{chat_id}/messages/{message_id}/failed", message::failed)
@@ -146,6 +150,9 @@ fn work_endpoints() -> Vec<Endpoint> {
             .named("readContext", "List messages from and to the agent, oldest first")
             .query::<PageQuery>()
             .lists_with_meta::<MessageView<'_>, PageMetadata>(),
+        get("/chats/{chat_id}/activity", activity::show)
+            .named("showActivity", "Show which agents are at work in a chat, and what they are doing")
+            .answers::<activity::WorkingAgentsView<'_>>(200),
         post("/chats/{chat_id}/activity", activity::report)
             .named(
                 "reportActivity",

@@ -1,7 +1,8 @@
 //! The files of the console. Every path below `/console/` that is no file answers the page, which reads the path.
 //!
 //! The page names the other files below the digest of all of them, so that a browser may keep them. A request for
-//! another digest is answered too, but not to be kept: behind a proxy, the page may come from another version.
+//! another digest is answered too, but not to be kept: behind a proxy, the page may come from another version. Only the
+//! part of the script that is loaded later must be of the same version as the rest.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -39,13 +40,14 @@ macro_rules! assets {
 assets! {
     PAGE = "index.html", "text/html; charset=utf-8";
     SCRIPT = "app.js", "text/javascript; charset=utf-8";
+    LATER = "later.js", "text/javascript; charset=utf-8";
     STYLE = "app.css", "text/css; charset=utf-8";
     ICON = "icon.svg", "image/svg+xml";
     LICENSES = "LICENSES.txt", "text/plain; charset=utf-8";
 }
 
 /// The files below the digest.
-static NAMED: [&Asset; 4] = [&SCRIPT, &STYLE, &ICON, &LICENSES];
+static NAMED: [&Asset; 5] = [&SCRIPT, &LATER, &STYLE, &ICON, &LICENSES];
 
 fn forms(body: &'static [u8], content_type: &str) -> [StaticFile; 2] {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -61,8 +63,13 @@ pub(crate) async fn find(request: HttpRequest, path: Path<String>) -> Result<Htt
     let (digest, name) = rest.split_once('/').unwrap_or_default();
     let found = NAMED.iter().find(|asset| asset.name == name);
     let asset = found.ok_or_else(|| ApiError::new(ErrorCode::NotFound, "The console has no such file."))?;
-    let is_named = PAGE_TEXT.contains(&format!("/console/assets/{digest}/"));
-    let caching = if is_named { "public, max-age=31536000, immutable" } else { "no-store" };
+    let is_own = PAGE_TEXT.contains(&format!("/console/assets/{digest}/"));
+    // A part of the script of another version does not fit into that page, which then asks for a reload.
+    if !is_own && asset.name == LATER.name {
+        let message = "This file belongs to another version of the console. Reload the page.";
+        return Err(ApiError::new(ErrorCode::NotFound, message));
+    }
+    let caching = if is_own { "public, max-age=31536000, immutable" } else { "no-store" };
     Ok(answer(asset, &request, caching))
 }
 

@@ -19,8 +19,8 @@ pub use session::CookieSecurity;
 /// The path of the console.
 pub const BASE: &str = "/console/";
 
-/// Mounts the console, inside the request scope; needs the services, the rate limits, and [`CookieSecurity`] as
-/// `web::Data`.
+/// Mounts the console, inside the request scope; needs what `http_wire::services::register` registers, and
+/// [`CookieSecurity`] as `web::Data`.
 pub fn configure(config: &mut ServiceConfig) {
     let door = web::resource("/console/session")
         .route(web::post().to(session::begin))

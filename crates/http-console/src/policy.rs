@@ -6,9 +6,10 @@ use actix_web::http::header::{
     HeaderName, HeaderValue, PERMISSIONS_POLICY,
 };
 
-/// Nothing but the console's own files and its own server, and no text ever becomes HTML.
+/// Nothing but the console's own files and its own server, pictures that the page itself has fetched (`blob:`), and no
+/// text ever becomes HTML.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
      manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'",
 );

@@ -11,8 +11,10 @@ use actix_web::{Error, HttpRequest, HttpResponse, web};
 use domain::account::AccountService;
 use domain::caller::Caller;
 use domain::login::{LogIn, LoggedIn, LoginService, Register, SESSION_LIFETIME, SessionKind};
+use domain::operator::OperatorService;
 use http_wire::auth::Credential;
 use http_wire::error::{ApiError, ErrorCode};
+use http_wire::features::Features;
 use http_wire::limit::{RateLimits, Source};
 use http_wire::login::{self, LogInBody, RegisterBody, ResetPasswordBody, SHORT, short};
 use http_wire::public_url::PublicUrl;
@@ -90,14 +92,26 @@ struct AccessView<'a> {
     /// Seconds until it expires.
     expires_in: i64,
     user: ProfileView<'a>,
+    /// Whether the user can open the pages of operators.
+    is_operator: bool,
+    has_boards: bool,
+    has_files: bool,
+    has_webhooks: bool,
+    has_a2a: bool,
 }
 
 impl<'a> AccessView<'a> {
-    fn new(open: &'a LoggedIn) -> Self {
+    fn new(request: &HttpRequest, open: &'a LoggedIn, features: Features) -> Self {
+        let has_operator_interface = request.app_data::<web::Data<OperatorService>>().is_some();
         Self {
             access_token: &open.access.token,
             expires_in: open.access.claims.lifetime_seconds(),
             user: ProfileView::new(&open.access.user),
+            is_operator: has_operator_interface && open.access.user.is_operator(),
+            has_boards: features.boards,
+            has_files: features.files,
+            has_webhooks: features.webhooks,
+            has_a2a: features.a2a,
         }
     }
 }
@@ -123,6 +137,7 @@ pub(crate) async fn begin(
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
     security: web::Data<CookieSecurity>,
+    features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
     let kind = SessionKind::Browser;
     let open = match body {
@@ -137,7 +152,9 @@ pub(crate) async fn begin(
     };
     let lifetime = SESSION_LIFETIME.as_secs();
     let cookie = security.cookie(&request, &limits, &open.refresh_token, lifetime)?;
-    Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(AccessView::new(&open)))
+    Ok(HttpResponse::Ok()
+        .insert_header((SET_COOKIE, cookie))
+        .json(AccessView::new(&request, &open, **features)))
 }
 
 async fn with_key(
@@ -164,6 +181,7 @@ pub(crate) async fn renew(
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
     security: web::Data<CookieSecurity>,
+    features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
     limits.may_refresh(&request)?;
     let cookie = cookie(request.headers()).ok_or_else(logged_out)?;
@@ -174,7 +192,9 @@ pub(crate) async fn renew(
         _ => error,
     })?;
     let cookie = security.cookie(&request, &limits, cookie, SESSION_LIFETIME.as_secs())?;
-    Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(AccessView::new(&open)))
+    Ok(HttpResponse::Ok()
+        .insert_header((SET_COOKIE, cookie))
+        .json(AccessView::new(&request, &open, **features)))
 }
 
 fn logged_out() -> ApiError {

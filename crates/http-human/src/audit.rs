@@ -6,7 +6,7 @@ use domain::audit::{AuditAction, AuditFilter, AuditScope, AuditService};
 use domain::id::SubjectId;
 use domain::organization::Authority;
 use domain::time::Timestamp;
-use http_wire::auth::UserAuth;
+use http_wire::auth::{OperatorAuth, UserAuth};
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
@@ -85,13 +85,13 @@ pub(crate) async fn list(
 
 /// By cursor only: the log of all organizations is not counted.
 pub(crate) async fn list_all(
-    UserAuth(operator): UserAuth,
+    OperatorAuth(operator): OperatorAuth,
     StrictQuery(query): StrictQuery<ListAuditQuery<CursorQuery>>,
     log: web::Data<AuditService>,
 ) -> Result<HttpResponse, ApiError> {
-    let cursors = query.scoped(CursorScope::list("operator/audit").of(operator.user.uuid()));
+    let cursors = query.scoped(CursorScope::list("operator/audit").of(operator.user().uuid()));
     let (page, filter) = query.filter(AuditScope::Everything);
     let window = page.window(cursors)?;
-    let page = log.list_without_contents(filter, window.request.clone()).await?;
+    let page = log.list_without_contents(operator, filter, window.request.clone()).await?;
     Ok(List::ok(page.rows.iter().map(AuditEntryView::new), window.metadata(&page)))
 }

@@ -1,4 +1,5 @@
-//! Asks for the caller's password again before a credential is created that outlives the session.
+//! Asks for the caller's password again before a credential is created that outlives the session, or an operator changes
+//! what others have.
 
 use std::future::{Ready, ready};
 
@@ -11,7 +12,7 @@ use http_wire::auth::{SessionAuth, UserAuth};
 use http_wire::error::ApiError;
 use http_wire::limit::RateLimits;
 use http_wire::login::TYPED_PASSWORD;
-use http_wire::strict_json::{ObjectReader, Rejected};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected};
 
 use crate::auth::check_password;
 
@@ -20,6 +21,15 @@ pub(crate) fn current_password(body: &mut ObjectReader<'_>) -> Result<Option<Pas
     let schema =
         TYPED_PASSWORD.about("Required with an access token whose session began more than 10 minutes ago.");
     body.optional_text("current_password", schema, Password::typed)
+}
+
+/// A body with nothing but the caller's password, if a confirmation is required; most clients send an empty body.
+pub(crate) struct ConfirmBody(Option<Password>);
+
+impl FromBody for ConfirmBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        current_password(body).map(Self)
+    }
 }
 
 /// The password confirmation of a request; behind [`http_wire::auth::users_only`].
@@ -49,6 +59,11 @@ impl FromRequest for Confirmation {
 }
 
 impl Confirmation {
+    /// See [`check`](Self::check).
+    pub(crate) async fn check_body(&self, ConfirmBody(current): ConfirmBody) -> Result<(), ApiError> {
+        self.check(current, "/current_password").await
+    }
+
     /// Refuses the request unless [`LoginService::confirm`] accepts it. `pointer` locates the password in the
     /// body.
     pub(crate) async fn check(&self, current: Option<Password>, pointer: &str) -> Result<(), ApiError> {

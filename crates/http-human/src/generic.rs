@@ -13,6 +13,7 @@ use http_wire::body::CreateChatBody;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{BareAndData, List};
 use http_wire::error::{ApiError, ErrorCode};
+use http_wire::features::Features;
 use http_wire::idempotent::IdempotentJson;
 use http_wire::page::PageQuery;
 use http_wire::path::AgentPath;
@@ -38,8 +39,9 @@ pub(crate) async fn list_agents(
     query: StrictQuery<ListAgentsQuery>,
     accounts: web::Data<AccountService>,
     work: web::Data<WorkService>,
+    features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
-    account::list_agents(UserAuth(user(caller)?), query, accounts, work).await
+    account::list_agents(UserAuth(user(caller)?), query, accounts, work, features).await
 }
 
 pub(crate) async fn find_agent(
@@ -48,17 +50,19 @@ pub(crate) async fn find_agent(
     query: StrictQuery<FindAgentQuery>,
     accounts: web::Data<AccountService>,
     work: web::Data<WorkService>,
+    features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
-    account::find_agent(UserAuth(user(caller)?), path, query, accounts, work).await
+    account::find_agent(UserAuth(user(caller)?), path, query, accounts, work, features).await
 }
 
 pub(crate) async fn create_agent(
     CallerAuth(caller): CallerAuth,
     StrictJson { body, .. }: StrictJson<CreateAgentBody>,
     accounts: web::Data<AccountService>,
+    features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
     let agent = accounts.create_platform_agent(user(caller)?, body.0).await?;
-    Ok(BareAndData::created(AgentView::new(&agent)))
+    Ok(BareAndData::created(AgentView::new(&agent, **features)))
 }
 
 pub(crate) async fn create_chat(

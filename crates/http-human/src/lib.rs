@@ -7,6 +7,7 @@ mod account;
 mod api_key;
 mod audit;
 mod auth;
+mod bulk_deletion;
 mod chat;
 mod confirm;
 mod contact;
@@ -21,6 +22,8 @@ mod participant;
 pub mod routes;
 mod session;
 mod usage;
+mod webhook;
 mod work;
 
+pub use operator::RecentAnswers;
 pub use routes::{configure, configure_operator, interfaces};

@@ -4,6 +4,7 @@
 mod chats;
 mod control;
 mod operator;
+mod webhook;
 mod work;
 
 use actix_web::middleware::from_fn;
@@ -14,14 +15,17 @@ use http_wire::login::{LogInBody, RegisterBody, ResetPasswordBody};
 use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post, put};
 use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
-    AgentView, AuditEntryView, BudgetsView, ChatView, ConnectionView, ContactRequestView, ContactView,
-    CreatedKeyView, DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, MemberView,
-    MemoryView, OpenSessionView, OrganizationView, OwnedAgentView, PeerView, ProfileView,
+    AgentView, AuditEntryView, BudgetsView, BulkDeletionView, ChatView, ConnectionView, ContactRequestView,
+    ContactView, CreatedKeyView, DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView,
+    MemberView, MemoryView, OpenSessionView, OrganizationView, OwnedAgentView, PeerView, ProfileView,
     RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, SessionView, UsageMetadata, UsageView,
 };
 
+use crate::confirm::ConfirmBody;
 use crate::work::{OfOrganization, Own};
-use crate::{account, api_key, audit, auth, contact, generic, memory, organization, session, usage};
+use crate::{
+    account, api_key, audit, auth, bulk_deletion, contact, generic, memory, organization, session, usage,
+};
 
 pub use operator::configure_operator;
 
@@ -85,7 +89,10 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(work::endpoints());
     all.extend(usage_endpoints());
     all.extend(control::endpoints());
+    all.extend(webhook::endpoints());
     all.extend(chats::endpoints());
+    all.extend(handlers::board::endpoints::<UserAuth>());
+    all.extend(handlers::file::endpoints::<UserAuth>());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
     all
@@ -111,7 +118,19 @@ fn account_endpoints() -> Vec<Endpoint> {
         post("/agents/register", account::register_agent)
             .named("registerAgent", "Register an agent that its owner runs, and show its key once")
             .body::<account::RegisterAgentBody>()
-            .answers::<RegisteredAgentView<'_>>(201),
+            .idempotent()
+            .answers::<RegisteredAgentView<'_>>(201)
+            .refuses(&[409]),
+        post("/agents/bulk-delete", bulk_deletion::delete_agents)
+            .named(
+                "deleteAgents",
+                "Delete up to 100 of the caller's agents in the background; those that have worked require force=true",
+            )
+            .body::<bulk_deletion::DeleteAgentsBody>()
+            .answers::<BulkDeletionView<'_>>(202),
+        get("/bulk-deletions/{job_id}", bulk_deletion::find)
+            .named("findBulkDeletion", "Show the progress of a bulk deletion of the caller, and its results")
+            .answers::<BulkDeletionView<'_>>(200),
         get("/agents/{agent_id}", account::find_agent)
             .named("findAgent", "Show one of the caller's agents")
             .query::<account::FindAgentQuery>()
@@ -135,7 +154,14 @@ fn account_endpoints() -> Vec<Endpoint> {
                 "rotateAgentKey",
                 "Replace an agent's key and show the new key once; the old key stops working immediately",
             )
-            .body::<account::RotateKeyBody>()
+            .body::<ConfirmBody>()
+            .idempotent()
+            .answers::<RegisteredAgentView<'_>>(200)
+            .refuses(&[409]),
+        post("/agents/{agent_id}/api-key/regenerate", account::rotate_key)
+            .named("regenerateAgentKey", "Replace an agent's key, like rotateAgentKey, for clients that use this path")
+            .body::<ConfirmBody>()
+            .idempotent()
             .answers::<RegisteredAgentView<'_>>(200)
             .refuses(&[409]),
         get("/peers", handlers::peer::list::<UserAuth>)
@@ -222,6 +248,7 @@ fn key_endpoints() -> Vec<Endpoint> {
         post("/api-keys", api_key::create)
             .named("createApiKey", "Create an API key, and show it once")
             .body::<api_key::CreateKeyBody>()
+            .idempotent()
             .answers::<CreatedKeyView<'_>>(201)
             .refuses(&[409]),
         delete("/api-keys/{key_id}", api_key::revoke)

@@ -1,7 +1,7 @@
 //! Successful responses: `{"data": …}`, lists also with `metadata`.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::ContentType;
+use actix_web::http::header::{ContentType, LOCATION};
 use actix_web::{HttpResponse, web};
 use serde::Serialize;
 
@@ -23,6 +23,11 @@ impl<T: Serialize> Data<T> {
     /// 201.
     pub fn created(data: T) -> HttpResponse {
         HttpResponse::build(StatusCode::CREATED).json(Self { data })
+    }
+
+    /// 202: the work on the record continues, and `location` shows its progress.
+    pub fn accepted(location: String, data: T) -> HttpResponse {
+        HttpResponse::build(StatusCode::ACCEPTED).insert_header((LOCATION, location)).json(Self { data })
     }
 }
 

@@ -14,6 +14,9 @@ use sha2::{Digest, Sha256};
 use crate::error::ApiError;
 use crate::strict_json::{Form, FromBody, StrictJson, parse, read_body};
 
+/// The member with the caller's password. It is not part of the digest, from which it could be guessed.
+const CURRENT_PASSWORD: &str = "current_password";
+
 /// The name of the header in `details`.
 pub(crate) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
@@ -45,7 +48,7 @@ impl<T: FromBody> FromRequest for IdempotentJson<T> {
 }
 
 /// The key of a request, which must be the only one.
-fn key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
+pub fn key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     let mut given = headers.get_all(IDEMPOTENCY_KEY);
     let Some(value) = given.next() else { return Ok(None) };
     let refused = |fault: TextFault| ApiError::validation().with_detail(IDEMPOTENCY_KEY, fault);
@@ -56,17 +59,27 @@ fn key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     IdempotencyKey::new(text).map(Some).map_err(refused)
 }
 
-/// A digest of the content of a body: white space and the order of members do not count.
-fn fingerprint(bytes: &[u8]) -> Fingerprint {
+/// A digest of the content of a request: white space, the order of members, and the caller's password do not count.
+pub fn fingerprint(bytes: &[u8]) -> Fingerprint {
     let mut digest = Sha256::new();
     match serde_json::from_slice::<Value>(bytes) {
         Ok(mut value) => {
+            without_password(&mut value);
             value.sort_all_objects();
             digest.update(value.to_string());
         }
         Err(_) => digest.update(bytes.trim_ascii()),
     }
     Fingerprint::new(digest.finalize().into())
+}
+
+/// Removes the password from a body, with or without the object that wraps it.
+fn without_password(body: &mut Value) {
+    let Some(members) = body.as_object_mut() else { return };
+    members.remove(CURRENT_PASSWORD);
+    for wrapped in members.values_mut().filter_map(Value::as_object_mut) {
+        wrapped.remove(CURRENT_PASSWORD);
+    }
 }
 
 #[cfg(test)]
@@ -108,5 +121,17 @@ mod tests {
         assert_eq!(one, same);
         assert_ne!(one, other);
         assert_eq!(fingerprint(b""), fingerprint(b"  \n"));
+    }
+
+    #[test]
+    fn a_digest_does_not_depend_on_the_password() {
+        let wrapped = |password: &str| {
+            fingerprint(
+                format!(r#"{{"agent": {{"name": "a", "current_password": "{password}"}}}}"#).as_bytes(),
+            )
+        };
+        assert_eq!(wrapped("one"), wrapped("two"));
+        assert_eq!(wrapped("one"), fingerprint(br#"{"agent": {"name": "a"}}"#));
+        assert_eq!(fingerprint(br#"{"current_password": "one"}"#), fingerprint(b"{}"));
     }
 }

@@ -12,7 +12,8 @@
 //!   [`body`] holds the bodies that both interfaces know;
 //! - [`idempotent`] - bodies of requests with an idempotency key; [`traceparent`]: their trace;
 //! - [`page`], [`cursor`] - pages of lists, and their continuation;
-//! - [`services`] - registers the use cases in an application;
+//! - [`room_waiters`] - requests that wait for something to happen in a room;
+//! - [`services`] - registers the use cases in an application; [`features`]: the feature flags that clients read;
 //! - [`view`], [`envelope`] - JSON of responses;
 //! - [`login`] - logging in, for programs and for browsers;
 //! - [`handlers`] - handlers that both interfaces share; [`memories`]: the common part of their lists
@@ -21,11 +22,14 @@
 //! - [`error`] - the only place where a domain error becomes a status and a code.
 
 pub mod auth;
+pub mod avatar;
 pub mod body;
 pub mod browser;
 pub mod cursor;
+pub mod disk_reserve;
 pub mod envelope;
 pub mod error;
+pub mod features;
 pub mod handlers;
 pub mod idempotent;
 pub mod limit;
@@ -38,6 +42,7 @@ pub mod public_url;
 pub mod query;
 pub mod request_scope;
 pub mod response_budget;
+pub mod room_waiters;
 pub mod services;
 pub mod static_file;
 pub mod strict_json;

@@ -46,7 +46,7 @@ pub struct RegisterBody(pub Register);
 
 impl FromBody for RegisterBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        let handle = body.text("handle", HANDLE, |text| UserHandle::new(&text));
+        let handle = body.text("handle", HANDLE, |text| UserHandle::of_new_user(&text));
         let email = body.text("email", EMAIL.min(3), |text| parse_email(&text));
         let name = body.text("name", line(100), |text| parse_person_name(&text));
         let password = body.text("password", NEW_PASSWORD, Password::new);
@@ -56,7 +56,7 @@ impl FromBody for RegisterBody {
     }
 }
 
-const HANDLE: Schema = text().min(3).max(40).pattern("^@?[A-Za-z0-9][A-Za-z0-9.-]{1,37}[A-Za-z0-9]$");
+const HANDLE: Schema = text().min(3).max(31).pattern("^@?[A-Za-z0-9][A-Za-z0-9.-]{1,28}[A-Za-z0-9]$");
 
 /// An email address.
 pub const EMAIL: Schema = text().format("email").max(254);

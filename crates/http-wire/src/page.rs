@@ -108,7 +108,12 @@ impl FromQuery for CursorQuery {
 impl CursorQuery {
     /// The requested part of the list `scope`.
     pub fn window(self, scope: CursorScope) -> Result<Window, ApiError> {
-        let mut window = self.0.window(scope)?;
+        self.window_or(scope, DEFAULT_ROWS)
+    }
+
+    /// The requested part of the list `scope`, with `default_rows` rows by default.
+    pub fn window_or(self, scope: CursorScope, default_rows: u32) -> Result<Window, ApiError> {
+        let mut window = self.0.window_or(scope, default_rows)?;
         (window.request.count, window.numbers) = (false, false);
         Ok(window)
     }

@@ -4,12 +4,13 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
+use domain::board::WhichTask;
 use domain::id::{
-    AccountId, AgentId, ApiKeyId, ChatId, ContactRequestId, ExecutionId, InvitationId, MemoryId, MessageId,
-    RecordId, SessionId, UserId, parse_uuid,
+    AccountId, AgentId, ApiKeyId, BulkDeletionId, ChatId, ContactRequestId, ExecutionId, FileId,
+    InvitationId, MemoryId, MessageId, OrganizationId, RecordId, SessionId, UserId, WebhookDeliveryId,
 };
 
-use crate::error::{ApiError, ErrorCode};
+use crate::error::{ApiError, ErrorCode, resource_not_found};
 
 /// `…/chats/{chat_id}`.
 #[derive(Clone, Copy, Debug)]
@@ -36,11 +37,43 @@ pub struct MessagePath {
     pub message: MessageId,
 }
 
+/// `…/chats/{chat_id}/tasks/{task_id}`, where the last part is an id or a number.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskPath {
+    /// The room.
+    pub chat: ChatId,
+    /// The task.
+    pub task: WhichTask,
+}
+
+/// `…/chats/{chat_id}/files`.
+#[derive(Clone, Copy, Debug)]
+pub struct RoomOfFilesPath {
+    /// The room.
+    pub chat: ChatId,
+}
+
+/// `…/chats/{chat_id}/files/{file_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct FilePath {
+    /// The room.
+    pub chat: ChatId,
+    /// The file.
+    pub file: FileId,
+}
+
 /// `…/users/{user_id}`.
 #[derive(Clone, Copy, Debug)]
 pub struct UserPath {
     /// The user.
     pub user: UserId,
+}
+
+/// `…/organizations/{organization_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct OrganizationPath {
+    /// The organization.
+    pub organization: OrganizationId,
 }
 
 /// `…/agents/{agent_id}`.
@@ -57,6 +90,15 @@ pub struct ExecutionPath {
     pub agent: AgentId,
     /// The execution.
     pub execution: ExecutionId,
+}
+
+/// `…/agents/{agent_id}/webhook/deliveries/{delivery_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct WebhookDeliveryPath {
+    /// The agent.
+    pub agent: AgentId,
+    /// The delivery.
+    pub delivery: WebhookDeliveryId,
 }
 
 /// `…/contacts/{contact_id}`.
@@ -101,6 +143,13 @@ pub struct InvitationPath {
     pub invitation: InvitationId,
 }
 
+/// `…/bulk-deletions/{job_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct BulkDeletionPath {
+    /// The job.
+    pub job: BulkDeletionId,
+}
+
 /// `…/memories/{memory_id}`.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryPath {
@@ -117,39 +166,55 @@ pub struct WorkPath {
     pub agent: AgentId,
 }
 
+fn malformed() -> ApiError {
+    let message = "The path contains an id that is not valid. Ids are UUIDs; copy it from a list.";
+    ApiError::new(ErrorCode::NotFound, message)
+}
+
+/// Reads the members of a path from its parts; the refusal is that of a malformed id unless it is given.
 macro_rules! from_path {
-    ($path:ident { $($member:ident: $name:literal as $wrap:path),+ }) => {
+    ($path:ident { $($member:ident: $name:literal as $parse:path),+ }) => {
+        from_path!($path { $($member: $name as $parse),+ } or malformed);
+    };
+    ($path:ident { $($member:ident: $name:literal as $parse:path),+ } or $refusal:path) => {
         impl FromRequest for $path {
             type Error = ApiError;
             type Future = Ready<Result<Self, ApiError>>;
 
             fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-                let id = |name| request.match_info().get(name).and_then(parse_uuid);
-                let path = || Some(Self { $($member: $wrap(id($name)?)),+ });
-                ready(path().ok_or_else(|| ApiError::new(ErrorCode::NotFound, "The path contains an id that is not \
-                 valid. Ids are UUIDs; copy it from a list.")))
+                let path = || Some(Self { $($member: $parse(request.match_info().get($name)?)?),+ });
+                ready(path().ok_or_else($refusal))
             }
         }
     };
 }
 
-from_path!(KeyPath { key: "key_id" as ApiKeyId::new });
-from_path!(SessionPath { session: "session_id" as SessionId::new });
-from_path!(MemberPath { member: "member_id" as UserId::new });
-from_path!(InvitationPath { invitation: "invitation_id" as InvitationId::new });
-from_path!(MemoryPath { memory: "memory_id" as MemoryId::new });
-from_path!(UserPath { user: "user_id" as UserId::new });
-from_path!(AgentPath { agent: "agent_id" as AgentId::new });
+from_path!(KeyPath { key: "key_id" as ApiKeyId::parse });
+from_path!(SessionPath { session: "session_id" as SessionId::parse });
+from_path!(MemberPath { member: "member_id" as UserId::parse });
+from_path!(InvitationPath { invitation: "invitation_id" as InvitationId::parse });
+from_path!(BulkDeletionPath { job: "job_id" as BulkDeletionId::parse });
+from_path!(MemoryPath { memory: "memory_id" as MemoryId::parse });
+from_path!(OrganizationPath { organization: "organization_id" as OrganizationId::parse });
+from_path!(UserPath { user: "user_id" as UserId::parse });
+from_path!(AgentPath { agent: "agent_id" as AgentId::parse });
 from_path!(ExecutionPath {
-    agent: "agent_id" as AgentId::new,
-    execution: "execution_id" as ExecutionId::new
+    agent: "agent_id" as AgentId::parse,
+    execution: "execution_id" as ExecutionId::parse
 });
-from_path!(ChatPath { chat: "chat_id" as ChatId::new });
+from_path!(WebhookDeliveryPath {
+    agent: "agent_id" as AgentId::parse,
+    delivery: "delivery_id" as WebhookDeliveryId::parse
+});
+from_path!(ChatPath { chat: "chat_id" as ChatId::parse });
 from_path!(ParticipantPath {
-    chat: "chat_id" as ChatId::new,
-    participant: "participant_id" as AccountId::new
+    chat: "chat_id" as ChatId::parse,
+    participant: "participant_id" as AccountId::parse
 });
-from_path!(WorkPath { message: "message_id" as MessageId::new, agent: "agent_id" as AgentId::new });
-from_path!(ContactPath { contact: "contact_id" as RecordId::new });
-from_path!(ContactRequestPath { request: "request_id" as ContactRequestId::new });
-from_path!(MessagePath { chat: "chat_id" as ChatId::new, message: "message_id" as MessageId::new });
+from_path!(WorkPath { message: "message_id" as MessageId::parse, agent: "agent_id" as AgentId::parse });
+from_path!(ContactPath { contact: "contact_id" as RecordId::parse });
+from_path!(ContactRequestPath { request: "request_id" as ContactRequestId::parse });
+from_path!(MessagePath { chat: "chat_id" as ChatId::parse, message: "message_id" as MessageId::parse });
+from_path!(TaskPath { chat: "chat_id" as ChatId::parse, task: "task_id" as WhichTask::parse } or resource_not_found);
+from_path!(RoomOfFilesPath { chat: "chat_id" as ChatId::parse } or resource_not_found);
+from_path!(FilePath { chat: "chat_id" as ChatId::parse, file: "file_id" as FileId::parse } or resource_not_found);

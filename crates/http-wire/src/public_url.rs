@@ -4,9 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use actix_web::http::Uri;
+use domain::id::AgentId;
 
 /// The path of the page that an invitation's link opens.
 pub const INVITATION: &str = "/invitation";
+
+/// The path of pictures of agents.
+pub const AVATARS: &str = "/avatars";
 
 /// The address of the server from outside, without a slash at its end; registered as `web::Data` if there is
 /// one.
@@ -18,6 +22,11 @@ impl PublicUrl {
     /// the token.
     pub fn invitation(&self, token: &str) -> String {
         format!("{self}{INVITATION}#{token}")
+    }
+
+    /// The picture of an agent.
+    pub fn avatar(&self, agent: AgentId) -> String {
+        format!("{self}{AVATARS}/{agent}.svg")
     }
 }
 

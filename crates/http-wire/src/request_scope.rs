@@ -41,6 +41,15 @@ pub struct RequestScope;
 #[derive(Clone, Copy, Debug)]
 pub struct StaticBody;
 
+/// Marks, in the extensions of a response, a body that is read as its client takes it: it takes little memory, whatever its
+/// size.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamedBody;
+
+/// Marks, in the extensions of a response, a failure whose body is sent as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Verbatim;
+
 /// The id of the current request, stored in its extensions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RequestId(Rc<str>);
@@ -215,10 +224,12 @@ fn settle<B: MessageBody + 'static>(
     id: &RequestId,
     record: &RequestRecord,
 ) -> ServiceResponse<TrackedBody> {
-    let failed = response.status().is_client_error() || response.status().is_server_error();
+    let status = response.status();
+    let failed = status.is_client_error() || status.is_server_error();
+    let failed = failed && !response.response().extensions().contains::<Verbatim>();
     let response = if failed {
         let (request, failure) = response.into_parts();
-        with_failure(failure.status(), failure.error(), note);
+        with_failure(failure.status(), failure.error(), render::note);
         let enveloped = envelope(failure.status(), failure.error(), failure.headers(), id);
         ServiceResponse::new(request, enveloped)
     } else {
@@ -230,16 +241,17 @@ fn settle<B: MessageBody + 'static>(
 /// The permit for a response, if its size needs one; a static body does not.
 fn response_permit(response: &ServiceResponse<BoxBody>) -> Result<Option<ResponsePermit>, ApiError> {
     match response.response().body().size() {
-        BodySize::Sized(bytes) if bytes > FREE_BYTES && !is_static(response) => {
+        BodySize::Sized(bytes) if bytes > FREE_BYTES && !is_free(response) => {
             response_budget::charge(response.request(), bytes)
         }
         _ => Ok(None),
     }
 }
 
-/// Returns whether the body is part of the program, and shared by all requests.
-fn is_static(response: &ServiceResponse<BoxBody>) -> bool {
-    response.response().extensions().contains::<StaticBody>()
+/// Returns whether the body takes no memory: it is part of the program, or is read in small pieces.
+fn is_free(response: &ServiceResponse<BoxBody>) -> bool {
+    let extensions = response.response().extensions();
+    extensions.contains::<StaticBody>() || extensions.contains::<StreamedBody>()
 }
 
 /// Adds the common headers to a response. One beyond the budget is replaced by a refusal, unless it
@@ -273,12 +285,6 @@ fn add_headers(headers: &mut HeaderMap, id: &RequestId, page: Option<&PageOrigin
     browser::add_headers(headers, page);
 }
 
-/// Logs the failure and counts it.
-fn note(error: &ApiError) {
-    render::log(error);
-    measure::refused(error.code().as_str());
-}
-
 /// Passes a failure to `use_it`: an own error as it is, any other by its status.
 fn with_failure<R>(status: StatusCode, error: Option<&Error>, use_it: impl FnOnce(&ApiError) -> R) -> R {
     match (error.and_then(Error::as_error::<ApiError>), error) {
@@ -303,7 +309,7 @@ fn envelope(status: StatusCode, error: Option<&Error>, headers: &HeaderMap, id: 
 /// A failure before the handler, from another middleware.
 fn refuse(error: Error, id: RequestId, record: &RequestRecord, route: &str) -> Error {
     let status = error.as_response_error().status_code();
-    with_failure(status, Some(&error), note);
+    with_failure(status, Some(&error), render::note);
     record.answered(route, status);
     // The framework writes it at once.
     if let Some(turn) = &record.turn {

@@ -162,7 +162,7 @@ pub(crate) fn no_capacity() -> ApiError {
 ///
 /// # Errors
 /// 503 with `retry-after` if there is none.
-pub(crate) fn charge(request: &HttpRequest, bytes: u64) -> Result<Option<ResponsePermit>, ApiError> {
+pub fn charge(request: &HttpRequest, bytes: u64) -> Result<Option<ResponsePermit>, ApiError> {
     let Some(budget) = request.app_data::<web::Data<ResponseBudget>>() else { return Ok(None) };
     budget.clone().into_inner().try_take(budget.source(request), bytes).map(Some).ok_or_else(no_capacity)
 }

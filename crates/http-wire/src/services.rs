@@ -6,18 +6,21 @@ use actix_web::web::{Data, ServiceConfig};
 use domain::services::Services;
 
 use crate::cursor::CursorSeal;
+use crate::features::Features;
 use crate::limit::RateLimits;
 
-/// Registers every service, the rate limits, and the seal of cursors.
+/// Registers every service, the rate limits, the seal of cursors, and what clients are told that they can use.
 pub fn register(
     config: &mut ServiceConfig,
     services: &Services,
     limits: &Arc<RateLimits>,
     cursors: &CursorSeal,
+    features: Features,
 ) {
     config
         .app_data(Data::from(limits.clone()))
         .app_data(Data::new(cursors.clone()))
+        .app_data(Data::new(features))
         .app_data(Data::from(services.accounts.clone()))
         .app_data(Data::from(services.tokens.clone()))
         .app_data(Data::from(services.logins.clone()))
@@ -29,6 +32,10 @@ pub fn register(
         .app_data(Data::from(services.peers.clone()))
         .app_data(Data::from(services.audit.clone()))
         .app_data(Data::from(services.memories.clone()))
+        .app_data(Data::from(services.boards.clone()))
+        .app_data(Data::from(services.bulk_deletions.clone()))
+        .app_data(Data::from(services.files.clone()))
+        .app_data(Data::from(services.webhooks.clone()))
         .app_data(Data::from(services.contacts.clone()))
         .app_data(Data::from(services.work.clone()))
         .app_data(Data::from(services.usage.clone()))

@@ -12,7 +12,7 @@ use domain::message::TraceParent;
 pub const TRACEPARENT: &str = "traceparent";
 
 /// The trace that a client states. A malformed or repeated header is ignored, as the standard wants.
-pub(crate) fn read(headers: &HeaderMap) -> Option<TraceParent> {
+pub fn read(headers: &HeaderMap) -> Option<TraceParent> {
     let mut stated = headers.get_all(TRACEPARENT);
     let stated = stated.next().filter(|_| stated.next().is_none())?;
     stated.to_str().ok()?.parse().ok()

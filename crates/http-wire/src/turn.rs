@@ -109,6 +109,11 @@ impl Turn {
         matches!(self.0.phase.get(), Phase::Handling | Phase::Socket | Phase::SocketOver)
     }
 
+    /// Returns whether the server makes further parts of a response, which may take any time.
+    pub fn is_sending(&self) -> bool {
+        self.0.phase.get() == Phase::Sending
+    }
+
     /// Returns whether the connection was a socket, which has ended.
     pub fn is_socket_over(&self) -> bool {
         self.0.phase.get() == Phase::SocketOver

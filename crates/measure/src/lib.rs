@@ -10,15 +10,18 @@
 mod bus;
 mod change;
 mod disk;
+mod file;
 mod outage;
 mod password;
 mod request;
 mod span;
 mod store;
+mod webhook;
 
 pub use bus::{BusDrop, bus_dropped, bus_received, bus_sent, bus_state};
 pub use change::unknown_change;
 pub use disk::{content_bytes, disk_free, is_store_full, store_full, write_refused};
+pub use file::{downloaded, files_removed, uploaded};
 pub use outage::Outage;
 pub use password::{Hashing, hashing};
 pub use request::{
@@ -27,6 +30,7 @@ pub use request::{
 };
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
 pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
+pub use webhook::{WebhookResult, webhook_backlog, webhook_sent, webhooks_in_flight};
 
 /// The description of a metric.
 #[derive(Clone, Copy, Debug)]
@@ -100,8 +104,20 @@ figures! {
         "Time of the last count of messages in the queues of agents, in seconds since 1970.";
     ATTEMPTS = "parlance_attempts_total", Kind::Counter,
         "Attempts of agents at messages that have ended, by outcome.";
+    BULK_ITEMS = "parlance_bulk_deletion_items_total", Kind::Counter,
+        "Items that bulk deletions have processed, by result.";
     OVERDUE_TEXTS = "parlance_overdue_texts_total", Kind::Counter,
         "Messages whose deadline passed before all agents had processed them.";
+    WEBHOOK_REQUESTS = "parlance_webhook_requests_total", Kind::Counter,
+        "Requests to webhooks, by result: delivered, refused with a status other than 2xx, or unanswered.";
+    WEBHOOKS_IN_FLIGHT = "parlance_webhook_requests_in_flight", Kind::Gauge,
+        "Requests to webhooks that this server has begun and that have no answer yet.";
+    WEBHOOK_DELIVERIES_OPEN = "parlance_webhook_deliveries_open", Kind::Gauge,
+        "Deliveries to webhooks that have begun and not ended. All servers on one database report the same number: \
+         aggregate with max.";
+    WEBHOOK_OLDEST = "parlance_webhook_oldest_open_delivery_seconds", Kind::Gauge,
+        "Age of the oldest delivery to a webhook that has not ended, or 0. All servers on one database report the same \
+         number: aggregate with max.";
     BUDGET_EVENTS = "parlance_budget_events_total", Kind::Counter,
         "Events about budgets that this server posted, by level: warned at 80 %, or exceeded.";
     BUDGETS_EXCEEDED = "parlance_budgets_exceeded", Kind::Gauge,
@@ -133,6 +149,9 @@ figures! {
         "Free space in the data directory, in bytes.";
     CONTENT_BYTES = "parlance_content_bytes", Kind::Gauge,
         "Bytes of the messages and memories of all organizations, as last counted.";
+    FILE_BYTES = "parlance_file_bytes_total", Kind::Counter, "Bytes of files that were transferred, by direction.";
+    FILES_REMOVED = "parlance_files_removed_total", Kind::Counter,
+        "Files that were removed, by reason: they had expired, or an upload had left bytes without a record.";
     WRITES_REFUSED = "parlance_writes_refused_total", Kind::Counter,
         "Requests with large bodies that were refused because the disk is nearly full.";
     PASSWORD_HASHES = "parlance_password_hashes_total", Kind::Counter,
@@ -151,9 +170,11 @@ pub fn begin() {
     bus::begin();
     change::begin();
     disk::begin();
+    file::begin();
     password::begin();
     request::begin();
     store::begin();
+    webhook::begin();
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::commands::plan::PlanCommand;
 use crate::commands::token::TokenCommand;
 use crate::commands::usage::UsageArguments;
 use crate::commands::user::UserCommand;
+use crate::commands::webhook::WebhookCommand;
 use crate::commands::work::WorkCommand;
 use crate::config::{LeadingFlags, ServerFlags};
 
@@ -136,6 +137,14 @@ pub enum Command {
         /// What to do.
         #[command(subcommand)]
         command: WorkCommand,
+    },
+    /// Give agents webhooks, which wake those that hold no socket.
+    ///
+    /// Works while servers run on the same store.
+    Webhook {
+        /// What to do.
+        #[command(subcommand)]
+        command: WebhookCommand,
     },
     /// List the tokens that agents reported, and what they cost.
     ///

@@ -91,14 +91,16 @@ impl Disk {
     pub(crate) fn admit(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         let accepted = self.accepted.load(Ordering::Relaxed);
         if accepted == u64::MAX || writes_at_most(accepted, request) {
-            return Ok(());
+            Ok(())
+        } else {
+            Err(refusal(accepted))
         }
-        measure::write_refused();
-        let what = format!(
-            "The server's disk is nearly full. Send at most {} KiB, or ask the operator for more space.",
-            accepted / 1024
-        );
-        Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(RETRY_AFTER))
+    }
+
+    /// Admits so many bytes of a request whose length was unknown, or that has been running for a while.
+    pub(crate) fn admit_bytes(&self, bytes: u64) -> Result<(), ApiError> {
+        let accepted = self.accepted.load(Ordering::Relaxed);
+        if bytes <= accepted { Ok(()) } else { Err(refusal(accepted)) }
     }
 
     /// Measures periodically; logs when space gets low, and when there is enough again.
@@ -126,6 +128,16 @@ impl Disk {
             }
         }
     }
+}
+
+/// Refuses a write of more than `accepted` bytes.
+fn refusal(accepted: u64) -> ApiError {
+    measure::write_refused();
+    let what = format!(
+        "The server's disk is nearly full. Send at most {} KiB, or ask the operator for more space.",
+        accepted / 1024
+    );
+    ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(RETRY_AFTER)
 }
 
 /// The directory of a store's file, after following links.

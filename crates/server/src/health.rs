@@ -55,6 +55,11 @@ impl Readiness {
         self.draining.store(true, Ordering::Relaxed);
     }
 
+    /// Returns whether the server is about to stop.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
     /// Returns whether the store answers. Concurrent calls share one query, and a busy store delays
     /// none: a recent success counts.
     pub(crate) async fn store_answers(self: &Arc<Self>) -> bool {
@@ -111,7 +116,7 @@ pub(crate) struct ReadyView {
 /// 200 when the store answers and the server is not about to end, else 503. A bus that is away is
 /// no reason to send requests elsewhere.
 pub(crate) async fn ready(readiness: web::Data<Readiness>) -> Result<HttpResponse, ApiError> {
-    let draining = readiness.draining.load(Ordering::Relaxed);
+    let draining = readiness.is_draining();
     if !draining && readiness.store_answers().await {
         let is_whole = readiness.bus.as_ref().is_none_or(|bus| bus.is_connected());
         let is_whole = is_whole && !readiness.disk.is_short();

@@ -43,7 +43,7 @@ use clap::CommandFactory;
 use cli::{Cli, Command};
 use commands::{
     agent, audit, backup, chat, doctor, export, import, key, migrate, openapi, org, plan, serve, status,
-    token, usage, user, version, work,
+    token, usage, user, version, webhook, work,
 };
 use config::{Config, Flags, ServerFlags};
 
@@ -86,6 +86,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Org { command } => with(flags, async |config| org::run(&config, command).await),
         Command::Agent { command } => with(flags, async |config| agent::run(&config, command).await),
         Command::Chat { command } => with(flags, async |config| chat::run(&config, command).await),
+        Command::Webhook { command } => with(flags, async |config| webhook::run(&config, command).await),
         Command::Usage(arguments) => with(flags, async |config| usage::run(&config, &arguments).await),
         Command::Work { command } => with(flags, async |config| work::run(&config, command).await),
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{App, HttpResponse, HttpServer, web};
 use domain::account::cache::CacheCounts;
+use domain::bulk_deletion::DeletedItem;
 use domain::time::Timestamp;
 use domain::work::{WorkFlag, WorkTotals};
 use http_wire::request_scope::RequestScope;
@@ -53,6 +54,7 @@ impl Metrics {
         metrics::set_global_recorder(recorder).map_err(|cause| Failure::new("cannot measure", cause))?;
         describe();
         measure::begin();
+        counter!(measure::BULK_ITEMS, "result" => "deleted").absolute(0);
         gauge!(measure::BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
         Ok(Some(Self { listen, collected, since: Instant::now() }))
     }
@@ -116,6 +118,12 @@ async fn answer(data: web::Data<(Metrics, Wiring)>) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"))
         .body(metrics.collected.render())
+}
+
+/// Records the result of an item of a bulk deletion.
+pub(crate) fn bulk_item(item: &DeletedItem) {
+    let result = item.result.as_ref().map_or_else(|failure| failure.as_str(), |_| "deleted");
+    counter!(measure::BULK_ITEMS, "result" => result).increment(1);
 }
 
 /// Counts messages whose deadline passed before all agents had processed them.

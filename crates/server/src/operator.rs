@@ -126,7 +126,7 @@ impl ServerProbe for Probe {
         })
     }
 
-    fn sockets(&self) -> Vec<OpenSocket> {
-        self.wiring.hub.open_sockets()
+    fn sockets(&self, before: u64, limit: usize) -> Vec<OpenSocket> {
+        self.wiring.hub.open_sockets(before, limit)
     }
 }

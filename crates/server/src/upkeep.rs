@@ -1,5 +1,6 @@
 //! The background tasks of a server, such as expiry, redelivery, the change log, and the node's lease.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,22 +8,26 @@ use cluster::{ChangeFeed, ClusterMember, forget_changes};
 use domain::account::AccountService;
 use domain::activity::ActivityService;
 use domain::audit::{AuditService, ChainLink};
+use domain::board::BoardService;
 use domain::budget::BudgetService;
+use domain::bulk_deletion::BulkDeletionService;
 use domain::contact::ContactService;
 use domain::delivery::RedeliveryPolicy;
+use domain::file::{FileService, SweepWalk, Swept};
 use domain::idempotency::forget_old_answers;
 use domain::login::LoginService;
 use domain::message::{DeadlineWalk, MessageService, Retention};
 use domain::plan::PlanService;
 use domain::ports::Clock;
 use domain::store::StoreError;
+use domain::webhook::WebhookService;
 use domain::work::WorkService;
 use http_wire::limit::RateLimits;
 use measure::Outage;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
-use ws_gateway::{Hub, Redeliverer};
+use ws_gateway::{Hub, Redeliverer, RoomChanges};
 
 use crate::adapters::SystemClock;
 use crate::config::Config;
@@ -50,7 +55,7 @@ pub(crate) fn start(
     let mut tasks = JoinSet::new();
     let clock = Arc::new(erasure_clock);
     tasks.spawn(sweep(wiring.services.activity.clone(), wiring.hub.clone()));
-    tasks.spawn(erase_work(wiring.services.accounts.clone()));
+    tasks.spawn(erase_deleted(wiring.services.accounts.clone(), wiring.services.boards.clone()));
     tasks.spawn(forget_answers(wiring.store.clone(), clock.clone()));
     if let Some(in_doubt) = wiring.store.commits_in_doubt() {
         tasks.spawn(end_sockets_after_doubt(in_doubt, wiring.clone(), cluster_member.clone()));
@@ -65,6 +70,14 @@ pub(crate) fn start(
     tasks.spawn(keep_audit(wiring.services.audit.clone(), wiring.services.logins.clone(), anchored_at));
     tasks.spawn(report_failures(wiring.limits.clone()));
     tasks.spawn(expire_requests(wiring.services.contacts.clone(), clock.clone()));
+    if wiring.services.files.is_on() {
+        tasks.spawn(sweep_files(wiring.services.files.clone(), clock.clone()));
+    }
+    if wiring.services.boards.is_on() {
+        tasks.spawn(announce_counts(wiring.services.boards.clone()));
+    }
+    tasks.spawn(delete_in_bulk(wiring.services.bulk_deletions.clone()));
+    tasks.spawn(forget_bulk_deletions(wiring.services.bulk_deletions.clone(), clock.clone()));
     tasks.spawn(check_deadlines(wiring.services.messages.clone()));
     tasks.spawn(notice_holds(wiring.services.messages.clone(), wiring.services.budgets.clone()));
     tasks.spawn(change_feed.follow());
@@ -79,6 +92,10 @@ pub(crate) fn start(
     for walk in config.retention.clone() {
         tasks.spawn(erase_old(wiring.services.messages.clone(), clock.clone(), walk));
     }
+    tasks.spawn(forget_webhook_deliveries(wiring.services.webhooks.clone(), clock.clone()));
+    let services = &wiring.services;
+    let changes = RoomChanges::new(wiring.hub.clone(), services.chats.clone(), services.activity.clone());
+    tasks.spawn(changes.run());
     let rule = RedeliveryPolicy::usual(config.sockets.redelivery_after, config.work.stuck_after);
     tasks.spawn(Redeliverer::new(wiring.hub.clone(), wiring.services.deliveries.clone(), rule).run());
     tasks
@@ -103,6 +120,27 @@ async fn end_sockets_after_doubt(
         tracing::warn!("closing all sockets: outcome of a commit was unknown, so events may be missing");
         wiring.hub.end_sockets();
     }
+}
+
+/// Repeats a step. Logs once when it fails, and once when it works again.
+async fn repeat<T, E: Debug, F: Future<Output = Result<T, E>>>(
+    period: Duration,
+    (failing, works_again): (&'static str, &'static str),
+    step: impl Fn() -> F,
+) {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut outage = Outage::default();
+    loop {
+        ticks.tick().await;
+        outage.log(&step().await, failing, works_again);
+    }
+}
+
+/// Publishes changed task counts, at most once a second for each room.
+async fn announce_counts(boards: Arc<BoardService>) {
+    let words = ("task counts cannot be published, retrying", "task counts published again");
+    repeat(Duration::from_secs(1), words, || boards.announce_counts()).await;
 }
 
 /// Deletes expired idempotency records, once a minute, in batches so small that no other write
@@ -132,6 +170,31 @@ async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
         activity.clear_gone(&hub.take_gone(), &*hub);
         activity.expire(&*hub);
         hub.expire_credentials();
+    }
+}
+
+/// Removes files that have expired, and bytes without a record, in a small step every ten seconds: all bytes are looked at
+/// within an hour. All servers on one store do so.
+async fn sweep_files(files: Arc<FileService>, clock: Arc<ErasureClock>) {
+    let mut ticks = interval(Duration::from_secs(10));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut outage, mut walk) = (Outage::default(), SweepWalk::default());
+    loop {
+        ticks.tick().await;
+        let Some(now) = clock.now().await else { continue };
+        loop {
+            let swept = files.sweep(&mut walk, now).await;
+            outage.log(&swept, "expired files cannot be removed, retrying", "expired files removed again");
+            let Ok(Swept { expired, orphans, has_more }) = swept else { break };
+            measure::files_removed(expired as u64, orphans as u64);
+            if orphans > 0 {
+                tracing::info!(files = orphans, "removed orphaned contents of files");
+            }
+            if !has_more {
+                break;
+            }
+            sleep(ERASE_PAUSE).await;
+        }
     }
 }
 
@@ -216,32 +279,15 @@ async fn count_bytes(plans: Arc<PlanService>) {
 
 /// Writes the last uses of keys, every ten seconds.
 async fn write_key_uses(accounts: Arc<AccountService>) {
-    let mut ticks = interval(Duration::from_secs(10));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut outage = Outage::default();
-    loop {
-        ticks.tick().await;
-        outage.log(
-            &accounts.write_key_uses().await,
-            "time of last use of keys cannot be stored, retrying",
-            "time of last use of keys stored again",
-        );
-    }
+    let words =
+        ("time of last use of keys cannot be stored, retrying", "time of last use of keys stored again");
+    repeat(Duration::from_secs(10), words, || accounts.write_key_uses()).await;
 }
 
 /// Writes why the last sockets of agents have ended, once a second.
 async fn write_disconnects(hub: Arc<Hub>, accounts: Arc<AccountService>) {
-    let mut ticks = interval(Duration::from_secs(1));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut outage = Outage::default();
-    loop {
-        ticks.tick().await;
-        outage.log(
-            &hub.write_disconnects(&accounts).await,
-            "disconnects cannot be stored, retrying",
-            "ends of sockets stored again",
-        );
-    }
+    let words = ("disconnects cannot be stored, retrying", "disconnects stored again");
+    repeat(Duration::from_secs(1), words, || hub.write_disconnects(&accounts)).await;
 }
 
 /// Writes failed log-ins, and seals the entries of the audit log, once a second. The newest seal is
@@ -290,25 +336,65 @@ async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, mut anc
     }
 }
 
-/// Erases, in small steps, the records of deleted agents. An interrupted erasure continues after
-/// the next start.
-async fn erase_work(accounts: Arc<AccountService>) {
-    let mut ticks = interval(Duration::from_secs(1));
+/// Erases, in small steps, the records of deleted agents and the boards of deleted rooms. An interrupted erasure continues
+/// after the next start.
+async fn erase_deleted(accounts: Arc<AccountService>, boards: Arc<BoardService>) {
+    let words = (
+        "records of deleted agents and rooms cannot be erased, retrying",
+        "records of deleted agents and rooms erased again",
+    );
+    let erase = async || {
+        // Both in turn, so that neither waits for the other.
+        while accounts.erase_some().await? | boards.erase_some().await? {
+            tokio::task::yield_now().await;
+        }
+        Ok::<_, StoreError>(())
+    };
+    repeat(Duration::from_secs(1), words, erase).await;
+}
+
+/// Deletes the items of bulk deletions, one after the other. An interrupted job continues after the next start. All
+/// servers on one store do so, but never on the same job at the same time.
+async fn delete_in_bulk(jobs: Arc<BulkDeletionService>) {
+    const PAUSE: Duration = Duration::from_millis(10);
+    let mut ticks = interval(Duration::from_millis(250));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut outage = Outage::default();
     loop {
         ticks.tick().await;
-        let erased = async {
-            while accounts.erase_some().await? {
-                tokio::task::yield_now().await;
+        let deleted = loop {
+            match jobs.delete_next().await {
+                Ok(Some(item)) => metrics::bulk_item(&item),
+                done => break done,
             }
-            Ok::<_, StoreError>(())
+            sleep(PAUSE).await;
         };
-        outage.log(
-            &erased.await,
-            "records of deleted agents cannot be erased, retrying",
-            "records of deleted agents erased again",
-        );
+        outage.log(&deleted, "bulk deletions failing, retrying", "bulk deletions working again");
     }
+}
+
+/// Erases bulk deletions that can no longer be read, once a minute.
+async fn forget_bulk_deletions(jobs: Arc<BulkDeletionService>, clock: Arc<ErasureClock>) {
+    let words =
+        ("finished bulk deletions cannot be removed, retrying", "finished bulk deletions removed again");
+    let forget = async || match clock.now().await {
+        Some(now) => jobs.forget_old(now).await,
+        None => Ok(0),
+    };
+    repeat(Duration::from_secs(60), words, forget).await;
+}
+
+/// Erases old deliveries to webhooks, every ten minutes.
+async fn forget_webhook_deliveries(webhooks: Arc<WebhookService>, clock: Arc<ErasureClock>) {
+    let words = (
+        "old deliveries to webhooks cannot be removed, retrying",
+        "old deliveries to webhooks removed again",
+    );
+    let forget = async || match clock.now().await {
+        Some(now) => webhooks.forget_old(now).await,
+        None => Ok(()),
+    };
+    repeat(Duration::from_secs(10 * 60), words, forget).await;
 }
 
 /// Marks unanswered contact requests as expired once a minute, so that both sides are notified.

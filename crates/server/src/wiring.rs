@@ -3,13 +3,18 @@
 use std::sync::Arc;
 
 use crate::bus;
+use adapters_objects::{Directory, MemoryObjects, Sharing};
 use cluster::{ChangeFeed, ClusterMember, LocalNode, NodeEvents};
 use domain::account::cache::CacheInvalidation;
 use domain::account::{AccountPorts, AccountService, AdministrationService, TokenService};
+use domain::activity::ActivityService;
 use domain::budget::BudgetService;
 use domain::bus::{EventBus, RunningBus, SharedEvents};
 use domain::chat::ChatService;
 use domain::contact::RequestLifetime;
+use domain::control::ControlService;
+use domain::delivery::DeliveryService;
+use domain::file::{ObjectError, ObjectStore};
 use domain::id::NodeId;
 use domain::organization::OrganizationService;
 use domain::plan::PlanService;
@@ -17,16 +22,21 @@ use domain::ports::{Clock, EventPublisher, IdGenerator, Presence, TokenMint};
 use domain::secret::Secret;
 use domain::services::{Ports, Services};
 use domain::usage::UsageService;
+use domain::webhook::{WebhookMint, WebhookPorts, WebhookService};
 use domain::work::{WorkPorts, WorkService};
 use http_wire::cursor::CursorSeal;
+use http_wire::features::Features;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::response_budget::{ResponseBudget, ResponseLimit};
+use http_wire::room_waiters::{RoomEvents, RoomWaiters};
 use tokio::task::JoinSet;
 use ws_gateway::lossy_publisher::LossyPublisher;
+use ws_gateway::other_nodes::OtherNodes;
+use ws_gateway::topic::Topic;
 use ws_gateway::{Hub, HubConfig};
 
 use crate::adapters::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};
-use crate::config::Config;
+use crate::config::{Config, FilesAt};
 use crate::failure::Failure;
 use crate::passwords::Argon2Hasher;
 use crate::store::{Store, StoreAt};
@@ -45,6 +55,8 @@ pub(crate) struct Wiring {
     pub(crate) limits: Arc<RateLimits>,
     pub(crate) responses: Arc<ResponseBudget>,
     pub(crate) cursors: CursorSeal,
+    pub(crate) features: Features,
+    pub(crate) waiters: Arc<RoomWaiters>,
 }
 
 /// The account use cases alone, for commands.
@@ -121,12 +133,74 @@ pub(crate) fn ports(
         key_days: config.key_ttl_days,
         requests: RequestLifetime::days(config.contact_request_days),
         work: config.work,
+        claim_lease: config.claim_lease,
         prices: config.prices.clone(),
         max_hops: config.max_hops,
         max_tree_messages: config.max_tree_messages,
         max_pair_messages: config.max_pair_messages,
         begin_traces: config.traces.begin_traces(),
+        max_tasks: config.max_tasks,
+        objects: objects(config)?,
+        files: config.files.limits,
+        webhooks: config.webhooks.is_on.then(|| webhook_mint(config)),
     })
+}
+
+/// The use cases on webhooks alone, for commands.
+pub(crate) fn webhooks(config: &Config, store: Arc<dyn Store>) -> WebhookService {
+    let (nobody, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
+    let deliveries =
+        DeliveryService::new(store.clone(), store.clone(), nobody.clone(), nobody, clock.clone());
+    WebhookService::new(WebhookPorts {
+        webhooks: store.clone(),
+        accounts: store,
+        deliveries: Arc::new(deliveries),
+        set: Arc::default(),
+        mint: config.webhooks.is_on.then(|| webhook_mint(config)),
+        clock,
+        ids: Arc::new(RandomIds),
+        stuck_after: config.work.stuck_after,
+    })
+}
+
+/// What checks the URLs of webhooks.
+fn webhook_mint(config: &Config) -> Arc<dyn WebhookMint> {
+    Arc::new(webhooks::Mint::new(webhook_networks(config), random))
+}
+
+/// The private networks that requests to webhooks may go to.
+pub(crate) fn webhook_networks(config: &Config) -> webhooks::Allowed {
+    webhooks::Allowed::new(&config.webhooks.allow_private)
+}
+
+/// The store of the bytes of files.
+pub(crate) fn objects(config: &Config) -> Result<Arc<dyn ObjectStore>, Failure> {
+    objects_at(config).map_err(|error| config.files.at.failure(error))
+}
+
+/// The same, with the cause of a failure alone.
+pub(crate) fn objects_at(config: &Config) -> Result<Arc<dyn ObjectStore>, ObjectError> {
+    Ok(match &config.files.at {
+        FilesAt::Memory => Arc::new(MemoryObjects::default()),
+        FilesAt::Directory { path, is_shared } => {
+            let sharing = if *is_shared { Sharing::Shared } else { Sharing::Alone };
+            Arc::new(Directory::new(path.clone(), sharing))
+        }
+        #[cfg(feature = "bucket")]
+        FilesAt::Bucket { name, variables } => {
+            let largest = config.files.limits.file_bytes;
+            Arc::new(adapters_objects::Bucket::new(name, largest, variables.iter())?)
+        }
+        #[cfg(not(feature = "bucket"))]
+        FilesAt::Bucket { .. } => return Err(ObjectError::unavailable("this program has no buckets")),
+    })
+}
+
+/// The use cases on control alone, for commands.
+pub(crate) fn control(store: Arc<dyn Store>) -> ControlService {
+    let (nobody, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
+    let activity = ActivityService::new(store.clone(), nobody.clone(), nobody.clone(), clock.clone());
+    ControlService::new(store, Arc::new(activity), nobody, clock, Arc::new(RandomIds))
 }
 
 /// The use cases on plans.
@@ -240,6 +314,7 @@ impl Wiring {
         let mut tasks = JoinSet::new();
         if let (Some((_, events)), Some(bus)) = (&self.node, &self.bus) {
             let others = events.of_others(self.services.activity.clone());
+            let others = RoomEvents::new(self.waiters.clone(), Arc::new(others));
             let others = CacheInvalidation::new(self.services.callers.clone(), Arc::new(others));
             tasks.spawn(bus.clone().run(Arc::new(others)));
         }
@@ -253,10 +328,19 @@ impl Wiring {
         traces: Option<&Traces>,
     ) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let features = Features {
+            boards: config.max_tasks > 0,
+            files: config.files.limits.file_bytes > 0,
+            webhooks: config.webhooks.is_on,
+            a2a: config.a2a,
+            // It stays the same as long as the process lives.
+            pictures: config.public_url.clone().map(|url| &*Box::leak(Box::new(url))),
+        };
         let bounds = HubConfig {
             idle_timeout: config.sockets.idle_timeout,
             queue_bytes: config.sockets.queue_bytes,
             max_sockets_per_caller: config.sockets.per_caller,
+            features,
             ..HubConfig::default()
         };
         let bus = bus(config, &*store).await?;
@@ -276,6 +360,11 @@ impl Wiring {
             Some(traces) => traces.around(events),
             None => events,
         };
+        let waiters = Arc::<RoomWaiters>::default();
+        if let Some((node, _)) = node.clone() {
+            waiters.on_interest(move |room| node.take_interest(Topic::ChatRoom(room), true));
+        }
+        let events = Arc::new(RoomEvents::new(waiters.clone(), events));
         let ports = ports(config, store.clone(), token_mint(config)?, events, hub.clone())?;
         Ok(Self {
             services: Services::new(ports),
@@ -286,6 +375,8 @@ impl Wiring {
             }),
             limits: Arc::new(RateLimits::new(rates(config), clock)),
             cursors: cursor_seal(&*store).await?,
+            features,
+            waiters,
             store,
             hub,
             node,

@@ -10,7 +10,7 @@ const MOST_LINES: usize = 500;
 
 /// How often test code in Rust and Python calls `sleep`. All other tests in Rust wait with `testkit`'s
 /// `until`, `elapse`, and `pace`.
-const SLEEPS: [(&str, usize); 11] = [
+const SLEEPS: [(&str, usize); 13] = [
     // Polls often enough to catch the program midway.
     ("crates/server/tests/archive/kills.rs", 1),
     // Polls until the program has started, on a thread.
@@ -19,10 +19,14 @@ const SLEEPS: [(&str, usize); 11] = [
     ("crates/testkit/src/waits.rs", 4),
     // The removal of a database may take longer than `until` waits.
     ("crates/testkit/tests/postgres.rs", 1),
+    // Requests that hang show nothing.
+    ("tests/clients/bucket/test_bucket.py", 1),
     // Polls until a file says that the agent may go on.
     ("tests/clients/gated_agent.py", 1),
     // Polls for facts; spaces reconnects as the client requires; stops and starts servers at random moments.
     ("tests/clients/harness.py", 4),
+    // Polls until a job has ended.
+    ("tests/clients/rest/recipes/bulk.py", 1),
     // Polls until the server has started.
     ("tests/clients/schemas/run.py", 1),
     // Nothing is pushed while a client drains its backlog.
@@ -36,7 +40,7 @@ const SLEEPS: [(&str, usize); 11] = [
 ];
 
 /// How often tests let a fixed time pass, because nothing shows that it is over.
-const ELAPSES: [(&str, usize); 11] = [
+const ELAPSES: [(&str, usize); 13] = [
     // NATS hangs while a node ends; a beat that must not come.
     ("crates/adapters-nats/tests/bus/carrying.rs", 2),
     // The second of two joins begins later than the first.
@@ -49,6 +53,8 @@ const ELAPSES: [(&str, usize); 11] = [
     ("tests/src/proof/actors.rs", 1),
     // How long failures last.
     ("tests/src/proof/world.rs", 8),
+    // Counts are announced a while after a change, and not again.
+    ("tests/tests/boards.rs", 2),
     // Nothing is pushed to an agent that is stopped.
     ("tests/tests/control.rs", 2),
     // Nothing is pushed again to a client that does not read.
@@ -59,6 +65,8 @@ const ELAPSES: [(&str, usize); 11] = [
     ("tests/tests/nodes/main.rs", 1),
     // A server in the middle of its drain.
     ("tests/tests/stop.rs", 1),
+    // Nothing is sent to a webhook that is gone, or to an agent that is paused.
+    ("tests/tests/webhooks/main.rs", 2),
 ];
 
 /// The repository.
@@ -153,9 +161,12 @@ fn every_case_of_the_contract_is_named_and_runs() {
 }
 
 /// The files of the domain that may name the type of an id without a kind, except for tests.
-const UNTYPED_IDS: [&str; 4] = [
+const UNTYPED_IDS: [&str; 6] = [
     // A value of any column.
     "crates/domain/src/archive/value.rs",
+    // The ids of agents, or of chats, as somebody wrote them.
+    "crates/domain/src/bulk_deletion/ids.rs",
+    "crates/domain/src/bulk_deletion/job.rs",
     // The types of ids.
     "crates/domain/src/id.rs",
     // A marker in a text, which may name anything.

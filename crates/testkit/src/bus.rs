@@ -8,6 +8,7 @@ use domain::account::{Presented, PresentedToken};
 use domain::bus::{Address, Answer, EventBus, Interest, KnownNodes, OwnInterests, PeerMessage, Seen};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
+use domain::delivery::Claims;
 use domain::event::DomainEvent;
 use domain::foreign::Origin;
 use domain::id::{AgentId, ChatId, MessageId, NodeId, OrganizationId, ParticipantId, Sequence, UserId};
@@ -256,6 +257,7 @@ pub fn message(sequence: i64, content: &str) -> Message {
         created_at: at,
         updated_at: at,
         respond_by: None,
+        attachments: Vec::new(),
         deliveries: Vec::new(),
     }
 }
@@ -288,5 +290,5 @@ pub fn agent_id(number: u128) -> AgentId {
 /// An agent of user 100 with this number.
 pub fn agent(number: u128) -> Caller {
     let owner = UserId::new(Uuid::from_u128(100));
-    Caller::Agent(AgentCaller { agent: agent_id(number), owner, organization: HOUSE })
+    Caller::Agent(AgentCaller { agent: agent_id(number), owner, organization: HOUSE, claims: Claims::Shared })
 }

@@ -5,17 +5,21 @@
 
 pub mod accounts;
 pub mod administration;
+pub mod agent_pauses;
 pub mod agents;
 pub mod answers;
 pub mod archives;
 pub mod audit;
+pub mod boards;
 pub mod browser_sessions;
 pub mod budgets;
+pub mod bulk_deletions;
 pub mod callers;
 pub mod causes;
 pub mod change_log;
 pub mod chat_lists;
 pub mod chats;
+pub mod claims;
 pub mod contacts;
 pub mod control;
 pub mod dead_letters;
@@ -23,10 +27,12 @@ pub mod deadlines;
 pub mod deliveries;
 pub mod edits;
 pub mod effects;
+pub mod files;
 pub mod foreign;
 pub mod history;
 pub mod holds;
 pub mod invitations;
+pub mod key_repeats;
 pub mod keys;
 pub mod logins;
 pub mod members;
@@ -35,6 +41,7 @@ pub mod messages;
 pub mod moves;
 pub mod nodes;
 pub mod operator;
+pub mod participant_roles;
 pub mod pauses;
 pub mod peers;
 pub mod plans;
@@ -47,7 +54,12 @@ pub mod resends;
 pub mod retention;
 pub mod secrets;
 pub mod status;
+pub mod task_rules;
+pub mod tasks;
 pub mod usage;
+pub mod webhook_order;
+pub mod webhook_races;
+pub mod webhooks;
 pub mod work;
 pub mod work_summary;
 
@@ -94,6 +106,8 @@ macro_rules! contract_tests {
             only_administrators_are_operators, operators_disable_accounts, operators_list_all_accounts,
             operators_list_all_disconnects, operators_list_agents_with_flagged_work,
             operators_list_all_organizations,
+            operators_assign_plans,
+            operators_revoke_keys,
         }
         $crate::contract_tests! { @area $make, registering:
             a_registered_user_is_logged_in, a_guest_registers_into_the_organization, the_operator_decides_who_may_register,
@@ -128,7 +142,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, members:
             an_organization_never_lacks_an_admin, only_admins_assign_roles, organizations_are_renamed_once,
-            members_are_listed_oldest_first, a_leaving_member_returns_to_their_own_organization,
+            members_are_listed_oldest_first, members_show_when_they_joined, a_leaving_member_returns_to_their_own_organization,
         }
         $crate::contract_tests! { @area $make, moves:
             an_invitation_moves_whoever_accepts_it, agents_of_a_moving_user_must_fit_the_plan,
@@ -154,8 +168,8 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, dead_letters:
             a_message_is_dead_after_the_last_attempt, a_crash_in_the_last_attempt_ends_in_a_dead_letter,
             a_lower_limit_holds_from_the_next_attempt, retried_work_is_offered_as_if_it_were_new,
-            work_that_has_moved_on_is_not_changed, only_the_responsible_change_work, work_is_changed_by_filter,
-            what_the_operator_changes_is_announced,
+            work_that_has_moved_on_is_not_changed, only_the_responsible_change_work, senders_take_back_what_they_have_sent,
+            work_is_changed_by_filter, what_the_operator_changes_is_announced,
         }
         $crate::contract_tests! { @area $make, deadlines:
             a_missed_deadline_is_announced_once, a_deadline_that_is_met_is_not_announced,
@@ -171,7 +185,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, pauses:
             a_pause_stops_every_agent_in_the_chats_of_an_organization, a_pause_is_shown_and_recorded,
-            a_pause_is_signaled_to_connected_agents,
+            a_pause_is_signaled_to_connected_agents, a_pause_of_an_organization_concerns_no_chat_without_one,
         }
         $crate::contract_tests! { @area $make, resends:
             work_is_sent_again_as_a_new_message, work_in_progress_is_not_sent_again, replaced_work_is_over,
@@ -238,6 +252,8 @@ macro_rules! contract_tests {
             texts_of_others_are_unread_until_they_are_read, a_mark_moves_backwards_on_demand_only,
             deleted_texts_are_not_unread, texts_before_many_events_are_unread,
             what_was_sent_before_a_human_joined_is_read, only_participants_mark_rooms,
+            rooms_are_muted_for_one_human, all_rooms_are_marked_at_once, some_rooms_are_listed_like_all,
+            the_last_message_is_a_text,
         }
         $crate::contract_tests! { @area $make, retention:
             old_messages_are_erased, an_interrupted_erasure_continues,
@@ -269,6 +285,23 @@ macro_rules! contract_tests {
             a_first_answer_outlives_a_change_of_the_room, a_key_belongs_to_sender_operation_and_room,
             one_key_makes_one_room, old_answers_are_forgotten_in_batches,
         }
+        $crate::contract_tests! { @area $make, key_repeats:
+            a_repeated_registration_replaces_the_lost_key,
+            concurrent_registrations_leave_one_agent_with_one_key, a_rotation_ends_a_key_that_is_being_replaced,
+            repeated_requests_for_keys_replace_the_lost_key,
+        }
+        $crate::contract_tests! { @area $make, agent_pauses:
+            a_pause_stops_an_agent_in_all_of_its_chats, a_pause_of_an_agent_is_shown_and_recorded,
+            a_pause_of_an_agent_is_signaled_to_it,
+        }
+        $crate::contract_tests! { @area $make, claims:
+            a_claimed_message_is_passed_over_until_its_lease_ends, claims_end_with_their_attempts,
+            claims_are_renewed_by_signs_of_life, claims_of_the_dead_are_not_renewed_for_ever,
+            one_of_many_workers_claims_a_message, shared_attempts_take_over,
+        }
+        $crate::contract_tests! { @area $make, participant_roles:
+            a_role_is_changed_and_told, a_chat_keeps_an_owner_under_concurrent_changes,
+        }
         $crate::contract_tests! { @area $make, edits:
             an_edit_changes_the_text_and_nothing_else, a_deleted_text_is_nowhere,
             work_on_a_deleted_text_is_not_found, only_its_sender_changes_a_text,
@@ -278,6 +311,53 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, effects:
             changes_move_the_rooms_times, a_room_is_titled_once, a_title_is_made_of_what_everybody_may_read, a_title_follows_its_text, an_agent_that_shows_itself_becomes_active,
             stored_messages_are_read_unchanged, unaddressed_work_adds_nothing_to_the_context,
+        }
+        $crate::contract_tests! { @area $make, boards:
+            a_goal_is_set_once_and_then_edited, a_goal_that_is_set_stays_one, participants_write_observers_read_and_others_find_nothing,
+            names_on_the_board_stay_as_they_were, who_leaves_drops_open_assignments,
+            nobody_leaves_an_assignment_behind, a_deleted_room_has_no_board, counts_follow_the_tasks,
+            attention_events_name_tasks_of_their_room, boards_leave_rooms_and_deliveries_alone,
+            boards_can_be_turned_off_and_bounded,
+        }
+        $crate::contract_tests! { @area $make, files:
+            the_same_bytes_in_a_room_are_one_file, many_uploads_of_the_same_bytes_make_one_file,
+            a_file_that_expires_meanwhile_is_kept_or_unknown,
+            files_are_reached_through_their_room, a_message_shows_its_files_everywhere,
+            unknown_attachments_are_refused, files_of_deleted_messages_expire, edits_and_resends_keep_files,
+            limits_of_files_hold, wrong_bytes_are_refused, a_deleted_room_has_no_files,
+            bytes_without_a_record_are_removed, an_upload_ends_long_before_the_sweep_takes_its_bytes,
+            uploads_are_audited, files_can_be_turned_off,
+        }
+        $crate::contract_tests! { @area $make, tasks:
+            tasks_are_numbered_and_found, assignees_report_for_themselves, one_call_does_all_or_nothing,
+            a_new_task_supersedes_an_active_one, edits_and_comments_are_recorded,
+            histories_are_embedded_and_listed, tasks_are_listed_by_number,
+            writers_at_the_same_moment_lose_nothing, one_key_makes_one_task,
+        }
+        $crate::contract_tests! { @area $make, task_rules:
+            the_overall_status_follows_from_every_report, every_step_of_the_lifecycle_is_stored_or_refused,
+            tasks_belong_to_the_room, long_texts_and_growing_histories_are_read_whole,
+            an_embedded_history_is_bounded_in_bytes, a_board_is_erased_little_by_little,
+        }
+        $crate::contract_tests! { @area $make, bulk_deletions:
+            rooms_are_deleted_as_one_by_one, agents_that_have_worked_are_deleted_with_force, rights_count_twice,
+            a_disabled_user_deletes_nothing_more, jobs_take_turns, an_item_is_deleted_once,
+            an_item_is_tried_a_few_times, finished_jobs_are_kept_for_a_month,
+        }
+        $crate::contract_tests! { @area $make, webhooks:
+            owners_manage_webhooks, a_room_is_delivered_in_order, failures_are_repeated_until_one_succeeds,
+            webhooks_are_disabled, a_lease_expires_with_its_sender, stopped_agents_are_sent_nothing,
+            what_is_gone_is_not_sent, retried_work_is_sent_again, deliveries_are_sent_again,
+            deliveries_are_listed_and_erased,
+        }
+        $crate::contract_tests! { @area $make, webhook_order:
+            a_room_waits_for_its_oldest_open_message, a_claimed_message_is_not_sent,
+            what_is_offered_again_comes_before_later_messages, a_clock_that_is_ahead_repeats_nothing,
+            a_pause_ends_no_delivery_and_no_webhook,
+            an_earlier_address_disables_nothing, agents_with_many_rooms_leave_places_to_others,
+        }
+        $crate::contract_tests! { @area $make, webhook_races:
+            a_delivery_has_one_sender, racing_senders_send_each_message_once, a_webhook_is_its_owners,
         }
         $crate::contract_tests! { @area $make, contacts:
             requests_walk_through_their_states, handles_name_pending_requests, inverse_requests_are_approved,

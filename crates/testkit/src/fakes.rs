@@ -12,6 +12,7 @@ use domain::id::{OrganizationId, ParticipantId, SessionId, UserId};
 use domain::login::{HasherBusy, Password, PasswordCheck, PasswordHash, PasswordHasher};
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
 use domain::time::Timestamp;
+use domain::webhook::{WebhookMint, WebhookSecret, WebhookUrl, WebhookUrlFault};
 use uuid::Uuid;
 
 /// A clock that moves only when told.
@@ -92,6 +93,22 @@ impl KeyMint for FixedMint {
 
     fn prefix(&self, text: &str) -> String {
         text.to_owned()
+    }
+}
+
+/// Secrets `whsec_0001`, `whsec_0002` …; every address with `https://` is accepted as it is.
+#[derive(Default)]
+pub struct FixedWebhookMint(AtomicU64);
+
+impl WebhookMint for FixedWebhookMint {
+    fn url(&self, text: &str) -> Result<WebhookUrl, WebhookUrlFault> {
+        let is_good = text.starts_with("https://");
+        if is_good { Ok(WebhookUrl::checked(text.to_owned())) } else { Err(WebhookUrlFault::Malformed) }
+    }
+
+    fn secret(&self) -> WebhookSecret {
+        let number = self.0.fetch_add(1, Ordering::SeqCst) + 1;
+        WebhookSecret::new(format!("whsec_{number:04}"))
     }
 }
 

@@ -1,5 +1,7 @@
 //! A world in which everything that a store can hold was made, and all that its people see of it.
 
+mod later;
+
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -7,13 +9,17 @@ use domain::account::{
     AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreateKey, CreatePlatformAgent, Disconnect,
     EndReason, KeyName, KeyScope, LastDisconnect, ModelType, UserHandle,
 };
+use domain::board::{
+    ActiveForm, CreateTask, GoalChanges, GoalSummary, GoalTitle, TaskChanges, TaskDetail, TaskFilter,
+    TaskStatus, TaskSubject, TaskTarget, WhichTask,
+};
 use domain::budget::{Amount, Budget};
-use domain::chat::{ChatChanges, ChatListing, ChatTitle, CreateChat, ReadMark};
+use domain::chat::{ChatChanges, ChatListing, ChatParts, ChatTitle, CreateChat, ReadMark};
 use domain::contact::{
     Handle, RequestAction, RequestMessage, SendRequest, SentFilter, WhichContact, WhichRequest,
 };
 use domain::delivery::{
-    DeadLetterReason, DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, MaxAttempts, Order,
+    Claims, DeadLetterReason, DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, MaxAttempts, Order,
 };
 use domain::foreign::ForeignPolicy;
 use domain::id::{ChatId, ParticipantId};
@@ -24,8 +30,8 @@ use domain::memory::{
     StoreMemory,
 };
 use domain::message::{
-    DeadlineWalk, EventContent, EventMetadata, HistoryFilter, MaxHops, MaxPairMessages, MentionKind,
-    MessageContent, MessageKind, PostEvent, RequestedMention, RespondWithin, SendHeaders, SendMessage,
+    DeadlineWalk, EventContent, EventMetadata, HistoryFilter, MaxHops, MaxPairMessages, MessageContent,
+    MessageKind, PostEvent, RespondWithin, SendHeaders,
 };
 use domain::organization::{Authority, Invite, OrganizationChanges, PauseReason};
 use domain::page::{PageRequest, Slice};
@@ -67,6 +73,10 @@ impl Fixture {
         fixture.take_back(world).await;
         fixture.make_contacts(world).await;
         fixture.remember(world).await;
+        fixture.plan(world).await;
+        fixture.delete_in_bulk(world).await;
+        fixture.share(world).await;
+        fixture.hook(world).await;
         fixture.answer_once(world).await;
         fixture.make_keys(world).await;
         fixture.invite(world).await;
@@ -89,10 +99,12 @@ impl Fixture {
         let changes = AgentChanges {
             model_type: Some(Some(ModelType::new("large").unwrap())),
             max_attempts: Some(MaxAttempts::new(2)),
+            claims: Some(Claims::Exclusive),
             bio: Some(Some(AgentBio::new("Born\nin a \"test\"").unwrap())),
             tags: Some(vec![AgentTag::new("ünïcode").unwrap()]),
             listed_in_directory: Some(true),
             foreign_access: Some(true),
+            a2a: Some(true),
             ..AgentChanges::default()
         };
         world.accounts.update_agent(self.users[0].caller, self.agents[0].id, changes).await.unwrap();
@@ -121,6 +133,9 @@ impl Fixture {
         let left = world.chats.create(self.agents[1].caller, titled).await.unwrap().id;
         let deleted = world.chat(ann.caller, &[self.agents[0].id.into()]).await;
         world.chats.remove_participant(ann.caller, chat, cai.id).await.unwrap();
+        let title = GoalTitle::new("to be erased".to_owned()).unwrap();
+        let goal = GoalChanges { title: Some(title), summary: None };
+        world.boards.set_goal(ann.caller, deleted, goal).await.unwrap();
         world.chats.delete(ann.caller, deleted).await.unwrap();
         let stopped = world.chat(ann.caller, &[self.agents[0].id.into(), self.agents[2].id.into()]).await;
         let changes = ChatChanges { respond_within: Some(RespondWithin::new(1)), ..ChatChanges::default() };
@@ -131,6 +146,10 @@ impl Fixture {
             world.clock.advance(Duration::from_secs(1));
         }
         world.control.stop(ann.caller, stopped).await.unwrap();
+        let reason = PauseReason::new("it \u{1} errs".to_owned()).unwrap();
+        let idle = world.agent(ann, "Idle").await;
+        world.chat(ann.caller, &[idle.id.into()]).await;
+        world.control.pause_agent(ann.id.into(), idle.id, reason).await.unwrap();
         self.chats = vec![chat, left, deleted, stopped];
     }
 
@@ -281,6 +300,30 @@ impl Fixture {
         world.memories.delete(ann.caller, deleted).await.unwrap();
     }
 
+    /// A goal, and tasks in every state.
+    async fn plan(&self, world: &World) {
+        let (ann, bot, chat) = (self.users[0].caller, self.agents[0].caller, self.chats[0]);
+        let title = GoalTitle::new("Ship \u{1F680}".to_owned()).unwrap();
+        let summary = GoalSummary::new("two\nlines \u{1}".to_owned()).unwrap();
+        let goal = GoalChanges { title: Some(title), summary: Some(summary) };
+        world.boards.set_goal(ann, chat, goal).await.unwrap();
+        let targets = [None, Some(TaskTarget::Cancelled), Some(TaskTarget::Archived), None];
+        for (number, (status, state)) in (1..).zip(TaskStatus::ALL.into_iter().rev().zip(targets)) {
+            let command = CreateTask {
+                subject: TaskSubject::new("\"task\"".to_owned()).unwrap(),
+                detail: TaskDetail::new("\u{1} détail".to_owned()).unwrap(),
+                supersedes: if number == 4 { WhichTask::parse("1") } else { None },
+            };
+            let task = WhichTask::Id(world.boards.create_task(ann, chat, command, None).await.unwrap().id);
+            let form = Some(ActiveForm::new("working".to_owned()).unwrap());
+            let changes = TaskChanges { status: Some(status), active_form: form, ..TaskChanges::default() };
+            world.clock.advance(Duration::from_micros(1));
+            world.boards.change_task(bot, chat, task, changes).await.unwrap();
+            let away = TaskChanges { state, ..TaskChanges::default() };
+            world.boards.change_task(ann, chat, task, away).await.unwrap();
+        }
+    }
+
     /// Requests under keys: a room, an event, a text that stays and one that goes.
     async fn answer_once(&self, world: &World) {
         let (ann, chat) = (&self.users[0], self.chats[0]);
@@ -291,15 +334,8 @@ impl Fixture {
             })
         };
         world.chats.create_once(ann.caller, CreateChat::default(), once("room")).await.unwrap();
-        let mention = RequestedMention {
-            id: Some(ParticipantId::Agent(self.agents[1].id).to_string()),
-            handle: None,
-            kind: Some(MentionKind::Mention),
-        };
         for key in ["stays", "goes"] {
-            let content = MessageContent::new("only once".to_owned()).unwrap();
-            let command =
-                SendMessage { content, mentions: vec![mention.clone()], respond_by: None, in_reply_to: None };
+            let command = crate::world::text("only once", &[ParticipantId::Agent(self.agents[1].id)]);
             let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().ok();
             let headers = SendHeaders { once: once(key), traceparent };
             let sent = world.messages.send_once(ann.caller, chat, command, headers).await.unwrap();
@@ -376,9 +412,15 @@ impl Fixture {
         note(seen, world.accounts.list_agents(caller, AgentListing::default(), ALL).await);
         note(seen, world.chats.list_chats(caller, ChatListing::default(), ALL).await);
         for chat in &self.chats {
-            note(seen, world.chats.find_with_details(caller, *chat, true).await);
+            note(seen, world.chats.find_with_details(caller, *chat, ChatParts::ALL, true).await);
             note(seen, world.chats.roster(caller, *chat).await);
             note(seen, world.messages.history(caller, *chat, HistoryFilter::default(), ALL).await);
+            note(seen, world.boards.board(caller, *chat, true).await);
+            let tasks = world.boards.tasks(caller, *chat, TaskFilter::All, ALL).await;
+            for task in tasks.iter().flat_map(|page| &page.rows) {
+                note(seen, world.boards.task(caller, *chat, WhichTask::Id(task.id), true).await);
+            }
+            note(seen, tasks);
         }
         note(seen, world.peers.list(caller, ListPeers::default(), ALL).await);
         for group in UsageGroup::ALL {

@@ -18,10 +18,12 @@ pub mod postgres;
 pub mod sql;
 mod tcp_ports;
 mod waits;
+pub mod webhook_walk;
 mod world;
 
 pub use fakes::{
-    FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
+    FixedClock, FixedHasher, FixedMint, FixedPresence, FixedWebhookMint, PlainTokens, RecordingPublisher,
+    SequentialIds,
 };
 pub use fixture::Fixture;
 pub use tcp_ports::free_port;

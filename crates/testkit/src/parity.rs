@@ -18,6 +18,7 @@ macro_rules! act {
     };
 }
 
+mod boards;
 mod cast;
 mod contacts;
 mod deliveries;

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use adapters_objects::MemoryObjects;
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
     AccountRepository, AdministrationRepository, AgentDescription, AgentMarks, AgentName, CreateUser,
@@ -11,11 +12,13 @@ use domain::account::{
 };
 use domain::archive::ArchiveRepository;
 use domain::audit::AuditRepository;
+use domain::board::DEFAULT_MAX_TASKS;
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::change::ChangeRepository;
 use domain::chat::{AddParticipantCommand, ChatRepository, CreateChat, Role};
 use domain::contact::{ContactRepository, ContactRequest, Handle, RequestLifetime, SendRequest};
-use domain::delivery::DeliveryRepository;
+use domain::delivery::{ClaimLease, Claims, DeliveryRepository};
+use domain::file::FileLimits;
 use domain::id::{AccountId, AgentId, ChatId, MessageId, ParticipantId, UserId};
 use domain::idempotency::IdempotencyRepository;
 use domain::login::{LoginRepository, Registration};
@@ -37,7 +40,8 @@ use domain::work::WorkThresholds;
 use uuid::Uuid;
 
 use crate::fakes::{
-    FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
+    FixedClock, FixedHasher, FixedMint, FixedPresence, FixedWebhookMint, PlainTokens, RecordingPublisher,
+    SequentialIds,
 };
 
 /// The time of a new world's clock: 2026-07-01, 12:00 UTC, in microseconds.
@@ -220,11 +224,16 @@ impl World {
             key_days: 0,
             requests: RequestLifetime::default(),
             work: WorkThresholds::default(),
+            claim_lease: ClaimLease::default(),
             prices: Prices::default(),
             max_hops: MaxHops::default(),
             max_tree_messages: MAX_TREE_MESSAGES,
             max_pair_messages: MaxPairMessages::default(),
             begin_traces: BeginTraces::default(),
+            max_tasks: DEFAULT_MAX_TASKS,
+            objects: Arc::new(MemoryObjects::default()),
+            files: FileLimits::DEFAULT,
+            webhooks: Some(Arc::new(FixedWebhookMint::default())),
         };
         let services = Services::new(ports.clone());
         Self { clock, publisher, presence, stores, ports, hasher, services }
@@ -308,6 +317,7 @@ impl World {
                 agent: registered.agent.id,
                 owner: owner.id,
                 organization: owner.caller.organization,
+                claims: Claims::default(),
             },
             key: registered.key.reveal().to_owned(),
             handle: registered.agent.handle.as_str().to_owned(),
@@ -395,6 +405,7 @@ impl World {
             follows_foreign: false,
             organization: None,
             respond_by: None,
+            attachments: Vec::new(),
             max_hops: MaxHops::default(),
             exceeded: None,
             is_notice: false,
@@ -416,6 +427,7 @@ pub(crate) fn text(text: &str, mentions: &[ParticipantId]) -> SendMessage {
         mentions: mentions.iter().map(mention).collect(),
         respond_by: None,
         in_reply_to: None,
+        attachments: Vec::new(),
     }
 }
 

@@ -51,7 +51,8 @@ pub(crate) async fn connect(
     let (mut claim, inbox) = claimed.map_err(|why| with_rate(refused(why)))?;
 
     let machine = Machine::new(parameters.version, caller, context.hub.config().max_topics)
-        .limited_to(presented.scope());
+        .limited_to(presented.scope())
+        .with_boards(context.hub.config().features.boards);
     let outbox = Outbox::new(machine, inbox, claim.acknowledgements());
     let permit = claim.permit.take();
     let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake, permit)));

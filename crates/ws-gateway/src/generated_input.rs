@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::delivery::SubscriptionId;
+use domain::delivery::{Claims, SubscriptionId};
 use domain::id::{AgentId, ChatId, OrganizationId, UserId};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -122,7 +122,12 @@ fn version() -> impl Strategy<Value = Version> {
 fn caller(agent: bool) -> Caller {
     let (id, organization) = (Uuid::from_u128(1), OrganizationId::new(Uuid::nil()));
     if agent {
-        Caller::Agent(AgentCaller { agent: AgentId::new(id), owner: UserId::new(id), organization })
+        Caller::Agent(AgentCaller {
+            agent: AgentId::new(id),
+            owner: UserId::new(id),
+            organization,
+            claims: Claims::Shared,
+        })
     } else {
         Caller::User(UserCaller { user: UserId::new(id), organization })
     }

@@ -11,20 +11,21 @@ mod disconnects;
 mod drain;
 mod end_reason;
 mod figures;
+mod listed_rooms;
 mod open_sockets;
 mod presence;
 mod publish;
 mod quotas;
 mod subscriptions;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::change::Change;
-use domain::chat::{ChatService, Participant};
+use domain::chat::{ChatService, ListedChat, Participant, WorkStatus};
 use domain::delivery::Listening;
-use domain::id::{AgentId, ChatId, ParticipantId, Sequence};
+use domain::id::{AgentId, ChatId, ParticipantId, Sequence, UserId};
 use domain::node::{Connected, PresenceChange, SocketNumber};
 use domain::operator::OpenSocket;
 use domain::ports::{self, Clock};
@@ -36,6 +37,7 @@ use crate::other_nodes::{OtherNodes, SingleNode};
 use crate::payload;
 use crate::topic::Topic;
 use disconnects::Disconnects;
+use listed_rooms::ListedRooms;
 use open_sockets::OpenSockets;
 use presence::{PresenceLock, PresenceTable};
 use subscriptions::{ListeningAgent, Subscriptions};
@@ -55,6 +57,7 @@ pub struct Hub {
     clock: Arc<dyn Clock>,
     open_sockets: OpenSockets,
     subscriptions: Subscriptions,
+    listed_rooms: Arc<ListedRooms>,
     presence: PresenceTable,
     acknowledgements: Arc<AcknowledgementBuffer>,
     /// The chats in which work was retried since the last round of redelivery.
@@ -79,6 +82,7 @@ impl Hub {
         Arc::new(Self {
             open_sockets: OpenSockets::new(config.queue_bytes, config.max_sockets_per_caller),
             subscriptions: Subscriptions::new(),
+            listed_rooms: Arc::default(),
             presence: PresenceTable::new(clock.clone()),
             acknowledgements: Arc::default(),
             retried: Mutex::default(),
@@ -105,9 +109,9 @@ impl Hub {
         figures
     }
 
-    /// The open sockets, in no order.
-    pub fn open_sockets(&self) -> Vec<OpenSocket> {
-        self.open_sockets.list()
+    /// The open sockets with smaller numbers than this one, newest first: at most `limit`.
+    pub fn open_sockets(&self, before: u64, limit: usize) -> Vec<OpenSocket> {
+        self.open_sockets.list(before, limit)
     }
 
     /// Closes every open socket, so that its client reconnects and joins again what it still may: for when
@@ -238,6 +242,45 @@ impl Hub {
         begun
     }
 
+    /// Adds rooms to the list of a human who listens for its changes.
+    pub(crate) fn list_rooms(&self, user: UserId, rooms: impl IntoIterator<Item = ChatId>) {
+        let interest = |chat| self.others.take_interest(Topic::ChatRoom(chat), true);
+        self.listed_rooms.add(user, rooms, interest);
+    }
+
+    /// Removes a room that a human no longer sees from the list.
+    pub(crate) fn unlist_room(&self, user: UserId, chat: ChatId) {
+        self.listed_rooms.remove(user, chat);
+    }
+
+    /// Notes that something has happened in a room.
+    pub fn note_changed_room(&self, chat: ChatId) {
+        self.listed_rooms.note(chat);
+    }
+
+    /// The rooms that have changed since the last call, by the humans who listen for that.
+    pub(crate) fn take_changed_rooms(&self) -> HashMap<UserId, Vec<ChatId>> {
+        self.listed_rooms.take()
+    }
+
+    /// Notes which of the taken rooms of a human could not be read; none ends a series of failures.
+    pub(crate) fn note_unread_rooms(&self, user: UserId, rooms: &[ChatId]) {
+        self.listed_rooms.note_unread(user, rooms);
+    }
+
+    /// Must be called when the rooms that were taken are read.
+    pub(crate) fn changed_rooms_are_read(&self) {
+        self.listed_rooms.finish();
+    }
+
+    /// Pushes the new state of a room to a human, unless that one was removed after it was read.
+    pub(crate) fn push_changed_room(&self, user: UserId, room: ListedChat, work: WorkStatus) {
+        if !self.listed_rooms.is_listed(user, room.chat.id) {
+            return;
+        }
+        self.subscriptions.push(Topic::UserRooms(user), || payload::room_changed(room, work));
+    }
+
     /// Waits until the events of other nodes arrive that the subscriptions need.
     pub(crate) async fn interests_confirmed(&self) {
         self.others.interests_confirmed().await;
@@ -285,13 +328,18 @@ impl Hub {
     }
 
     fn push_added(&self, chat: ChatId, participant: &Participant) {
-        let online = || ports::Presence::is_present(self, participant.id, participant.is_external);
-        let make = || payload::participant_added(participant, online());
+        self.note_changed_room(chat);
+        let make = || payload::participant_added(participant, self.is_participant_present(participant));
         self.subscriptions.push(Topic::RoomParticipants(chat), make);
+    }
+
+    fn is_participant_present(&self, participant: &Participant) -> bool {
+        ports::Presence::is_present(self, participant.id, participant.is_external)
     }
 
     /// Pushes that a participant was removed from a chat.
     pub fn push_removed(&self, chat: ChatId, participant: &Participant) {
+        self.note_changed_room(chat);
         self.subscriptions.push(Topic::RoomParticipants(chat), || payload::participant_removed(participant));
     }
 

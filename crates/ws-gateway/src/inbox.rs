@@ -49,6 +49,11 @@ impl Payload {
 pub(crate) struct SocketId(u64);
 
 impl SocketId {
+    /// The one with this number.
+    pub(crate) const fn numbered(number: u64) -> Self {
+        Self(number)
+    }
+
     pub(crate) const fn get(self) -> u64 {
         self.0
     }

@@ -11,6 +11,7 @@
 //! - [`hub`](self): subscriptions, presence, and the publisher of events;
 //! - [`other_nodes`]: the port to the other nodes of a cluster;
 //! - [`redelivery`](self): redelivery of unacknowledged messages;
+//! - [`room_changes`](self): changes of rooms for the lists of humans;
 //! - [`payload`](self): events as JSON.
 //!
 //! Invariants: an event is pushed with the join reference of the socket it goes to, never before
@@ -33,6 +34,7 @@ mod outbox;
 mod payload;
 mod person;
 mod redelivery;
+mod room_changes;
 mod subprotocol;
 mod task;
 pub mod topic;
@@ -45,6 +47,7 @@ pub use hub::claim::SocketClaim;
 pub use hub::{ClaimRefused, Departure, EndCounts, EndReason, Figures, Hub, HubConfig};
 pub use person::Person;
 pub use redelivery::Redeliverer;
+pub use room_changes::RoomChanges;
 
 /// Mounts the socket.
 pub fn configure(config: &mut web::ServiceConfig) {

@@ -77,6 +77,7 @@ pub struct Machine {
     caller: Caller,
     scope: KeyScope,
     max_topics: usize,
+    has_boards: bool,
     /// Looked up for each event. The keys are ids that the server made, so clients cannot cause
     /// collisions.
     joined: HashMap<Topic, Joined, RandomState>,
@@ -85,7 +86,19 @@ pub struct Machine {
 impl Machine {
     /// Makes a connection without topics.
     pub fn new(version: Version, caller: Caller, max_topics: usize) -> Self {
-        Self { version, caller, scope: KeyScope::default(), max_topics, joined: HashMap::default() }
+        Self {
+            version,
+            caller,
+            scope: KeyScope::default(),
+            max_topics,
+            has_boards: true,
+            joined: HashMap::default(),
+        }
+    }
+
+    /// Lets the connection join the boards of chats or not.
+    pub fn with_boards(self, has_boards: bool) -> Self {
+        Self { has_boards, ..self }
     }
 
     /// Restricts the connection to the scope of its credential.
@@ -116,7 +129,8 @@ impl Machine {
             TopicName::Closed => return refused("unauthorized"),
             TopicName::Unmatched => return refused("unmatched topic"),
         };
-        if !self.is_within_scope(topic) {
+        let is_served = self.has_boards || !matches!(topic, Topic::RoomTasks(_));
+        if !is_served || !self.is_within_scope(topic) {
             return refused("unauthorized");
         }
         let chat = match topic.access(self.caller) {

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use domain::account::Agent;
-use domain::activity::{AgentActivity, WorkingAgent};
-use domain::chat::{Chat, ChatDetails, Participant, Role, Unread};
+use domain::activity::{AgentActivity, MAX_SHOWN, WorkingAgent};
+use domain::board::{Board, Task};
+use domain::chat::{Chat, ChatDetails, ListedChat, Participant, Role, Unread, WorkStatus};
 use domain::contact::{Contact, ContactRequest};
 use domain::control::ControlSignal;
 use domain::id::{
@@ -12,14 +13,16 @@ use domain::id::{
 };
 use domain::message::Message;
 use domain::time::Timestamp;
+use http_wire::features::Features;
 use http_wire::view::{
-    AgentView, ChatDetailsView, ChatView, ContactRequestView, MessageView, ParticipantView, PresenceView,
-    RequestStepView, Shown, UnreadView,
+    AgentView, BoardView, ChatDetailsView, ChatView, ContactRequestView, ListedChatView, MessageView,
+    ParticipantView, PresenceView, RequestStepView, Shown, TaskView, UnreadView,
 };
 use serde::Serialize;
 
 use crate::inbox::Payload;
 use crate::person::Person;
+use crate::room_changes::PARTS;
 
 /// A frame of this size or more is not pushed to an agent: its client would drop the connection.
 /// The message stays in the store for `/next`.
@@ -27,9 +30,6 @@ pub(crate) const MAX_AGENT_BYTES: usize = 1024 * 1024;
 
 /// The maximum size of a frame without its payload: the event's name, the topic, and a reference.
 pub(crate) const MAX_FRAME_BYTES: usize = 1024;
-
-/// The maximum number of agents in the snapshot of a chat's activity.
-const MAX_WORKING: usize = 32;
 
 fn payload(event: &'static str, content: &impl Serialize) -> Payload {
     // Views hold text and numbers only, which always serialize.
@@ -61,8 +61,8 @@ pub(crate) fn message_deleted(chat: ChatId, message: MessageId) -> Payload {
 }
 
 /// The agent as its owner reads it.
-pub(crate) fn agent(event: &'static str, agent: &Agent) -> Payload {
-    payload(event, &AgentView::new(agent))
+pub(crate) fn agent(event: &'static str, agent: &Agent, features: Features) -> Payload {
+    payload(event, &AgentView::new(agent, features))
 }
 
 #[derive(Serialize)]
@@ -93,6 +93,24 @@ pub(crate) fn room_updated(chat: &Chat, details: &ChatDetails) -> Payload {
     payload("room_updated", &ChatDetailsView::new(chat, details, details.work))
 }
 
+/// The maximum number of characters of the last message in [`room_changed`].
+const PREVIEW_CHARS: usize = 200;
+
+/// The chat as a human's list of chats has it, with the beginning of its last message.
+pub(crate) fn room_changed(mut room: ListedChat, work: WorkStatus) -> Payload {
+    room.last_message = room.last_message.map(|message| message.preview(PREVIEW_CHARS));
+    payload("room_changed", &ListedChatView::new(&room, work, PARTS, |_| false))
+}
+
+/// A task with its present state.
+pub(crate) fn task(event: &'static str, task: &Task) -> Payload {
+    payload(event, &TaskView::new(task))
+}
+
+pub(crate) fn board_updated(board: &Board) -> Payload {
+    payload("board_updated", &BoardView::new(board))
+}
+
 #[derive(Serialize)]
 struct ReadContent {
     id: Shown<ChatId>,
@@ -115,6 +133,10 @@ pub(crate) fn participant_added(participant: &Participant, online: bool) -> Payl
     let is_remote = participant.is_external;
     let participant = ParticipantView::with_presence(participant, online);
     payload("participant_added", &AddedContent { participant, is_remote })
+}
+
+pub(crate) fn participant_updated(participant: &Participant, online: bool) -> Payload {
+    payload("participant_updated", &ParticipantView::with_presence(participant, online))
 }
 
 /// The presence of a participant, under the names of the participant list.
@@ -223,9 +245,9 @@ struct ActivityContent {
     working: bool,
 }
 
-pub(crate) fn activity(chat: ChatId, activity: AgentActivity) -> Payload {
+pub(crate) fn activity(chat: ChatId, activity: &AgentActivity) -> Payload {
     let event = if activity.working { "agent_activity_started" } else { "agent_activity_stopped" };
-    let AgentActivity { agent, execution, working } = activity;
+    let AgentActivity { agent, execution, working, doing: _ } = *activity;
     // Older nodes do not name the execution; until all are upgraded, the chat stands for it, as before.
     let execution = execution.unwrap_or(ExecutionId::new(chat.uuid()));
     payload(event, &ActivityContent { agent_id: Shown(agent), execution_id: Shown(execution), working })
@@ -238,7 +260,7 @@ struct WorkingContent {
 
 /// The response to a join of a chat's activity.
 pub(crate) fn working_agents(agents: Vec<WorkingAgent>) -> String {
-    let agents = agents.into_iter().take(MAX_WORKING).map(|one| ActivityContent {
+    let agents = agents.into_iter().take(MAX_SHOWN).map(|one| ActivityContent {
         agent_id: Shown(one.agent),
         execution_id: Shown(one.execution),
         working: true,
@@ -368,11 +390,22 @@ pub(crate) fn agent_control(agent: AgentId, signal: &ControlSignal) -> Payload {
     payload("agent.control", &content)
 }
 
-/// `number` distinguishes takeovers.
+/// Another connection of the agent took over. `number` distinguishes takeovers.
 pub(crate) fn supersede(agent: AgentId, number: u64) -> Payload {
+    final_notice(agent, number, "session.already_connected", "Another connection of this agent took over")
+}
+
+/// The agent cannot connect again with the credential of the socket with this number.
+pub(crate) fn revoked(agent: AgentId, number: u64) -> Payload {
+    let message = "The agent was deleted or disabled, or its API key is no longer valid";
+    final_notice(agent, number, "agent.revoked", message)
+}
+
+/// The last event of a socket whose client must not reconnect.
+fn final_notice(agent: AgentId, number: u64, reason: &'static str, message: &'static str) -> Payload {
     let content = SupersedeContent {
-        reason: "session.already_connected",
-        message: "Another connection of this agent took over",
+        reason,
+        message,
         retryable: false,
         target_socket_id: format!("agent_socket:{agent}"),
         correlation_id: format!("{agent}:{number}"),

@@ -18,11 +18,14 @@ use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::hub::claim::SocketClaim;
 use crate::hub::{Departure, EndReason};
-use crate::inbox::{CommandSignal, InboxItem};
+use crate::inbox::{CommandSignal, InboxItem, Payload};
 use crate::machine::{Action, JoinDecision, Machine, PendingJoin, TOO_MANY_TOPICS};
 use crate::outbox::{LINGER, Outbox};
 use crate::payload;
 use crate::topic::Topic;
+
+/// The maximum number of rooms whose changes are pushed to a human, the newest by their creation.
+const MAX_LISTED_ROOMS: usize = 5_000;
 
 /// A socket, from its handshake to its end.
 pub(crate) struct Socket {
@@ -189,6 +192,7 @@ impl Socket {
         self.context.hub.interests_confirmed().await;
         let entrance = self.enter(join).await?;
         self.claim.apply_access(join.topic, subscription, &entrance);
+        self.list_rooms(join.topic).await?;
         self.snapshot(join.topic).await
     }
 
@@ -196,6 +200,15 @@ impl Socket {
     async fn enter(&self, join: &PendingJoin) -> Result<Entrance, &'static str> {
         let Some(chat) = join.chat else { return Ok(Entrance::default()) };
         self.context.chats.enter(self.claim.caller, chat).await.map_err(why_refused)
+    }
+
+    /// Reads the rooms whose changes are pushed to a human.
+    async fn list_rooms(&self, topic: Topic) -> Result<(), &'static str> {
+        let Topic::UserRooms(user) = topic else { return Ok(()) };
+        let rooms = self.context.chats.newest_ids(user, MAX_LISTED_ROOMS).await;
+        self.context.hub.list_rooms(user, rooms.map_err(|error| why_refused(error.into()))?);
+        self.context.hub.interests_confirmed().await;
+        Ok(())
     }
 
     /// The snapshot in the reply to a join.
@@ -239,23 +252,29 @@ impl Socket {
             }
             InboxItem::Superseded { payload } => {
                 self.outbox.drop_backlog();
-                if let Some(agent) = self.claim.caller.participant().agent() {
-                    let topic = Topic::AgentControl(agent);
-                    let notice =
-                        self.outbox.machine(|machine| machine.on_notice(topic, payload.event, &payload.json));
-                    notice.map(|text| self.outbox.text(text));
-                }
+                self.notify(&payload);
                 let why = "another connection of this agent took over";
                 self.end(EndReason::Superseded, CloseCode::Away, why)
             }
             InboxItem::Revoked => {
                 self.outbox.drop_backlog();
+                if let Some(payload) = self.claim.revocation() {
+                    self.notify(&payload);
+                }
                 let why = "the credential is no longer valid";
                 self.end(EndReason::CredentialEnded, CloseCode::Policy, why)
             }
             InboxItem::Stop => self.end(EndReason::ServerClosed, CloseCode::Restart, "connect again"),
             InboxItem::Overflow => self.unless_full(false),
         }
+    }
+
+    /// Tells an agent that listens for it why its socket ends.
+    fn notify(&self, payload: &Payload) {
+        let Some(agent) = self.claim.caller.participant().agent() else { return };
+        let topic = Topic::AgentControl(agent);
+        let notice = self.outbox.machine(|machine| machine.on_notice(topic, payload.event, &payload.json));
+        notice.map(|text| self.outbox.text(text));
     }
 
     fn on_broken(&self, error: &ProtocolError) -> Flow {

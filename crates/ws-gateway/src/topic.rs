@@ -13,6 +13,8 @@ pub enum Topic {
     RoomParticipants(ChatId),
     /// The agents at work in a chat.
     RoomActivity(ChatId),
+    /// The board of a chat.
+    RoomTasks(ChatId),
     /// An agent's chats.
     AgentRooms(AgentId),
     /// An agent's contacts.
@@ -34,7 +36,7 @@ pub enum Topic {
 pub enum TopicName {
     /// A topic.
     Topic(Topic),
-    /// A known pattern that cannot be joined: the id is malformed, or no events exist.
+    /// A known pattern with a malformed id.
     Closed,
     /// No such pattern.
     Unmatched,
@@ -67,8 +69,7 @@ impl Topic {
             "user_contacts" => id.map(|id| Self::UserContacts(UserId::new(id))),
             "user_agents" => id.map(|id| Self::UserAgents(UserId::new(id))),
             "tasks" => id.map(|id| Self::Tasks(UserId::new(id))),
-            // There is no task board, so this topic would have no events.
-            "room_tasks" => None,
+            "room_tasks" => id.map(|id| Self::RoomTasks(ChatId::new(id))),
             _ => return TopicName::Unmatched,
         };
         topic.map_or(TopicName::Closed, TopicName::Topic)
@@ -80,7 +81,9 @@ impl Topic {
         let own_user = |id| matches!(caller, Caller::User(user) if user.user == id);
         let owned = |own| if own { TopicAccess::Granted } else { TopicAccess::Denied };
         match self {
-            Self::ChatRoom(chat) | Self::RoomParticipants(chat) => TopicAccess::Participant(chat),
+            Self::ChatRoom(chat) | Self::RoomParticipants(chat) | Self::RoomTasks(chat) => {
+                TopicAccess::Participant(chat)
+            }
             Self::RoomActivity(chat) => match caller {
                 Caller::User(_) => TopicAccess::Participant(chat),
                 Caller::Agent(_) => TopicAccess::Denied,
@@ -95,7 +98,10 @@ impl Topic {
     /// The chat of the topic, if it has one.
     pub fn chat(self) -> Option<ChatId> {
         match self {
-            Self::ChatRoom(chat) | Self::RoomParticipants(chat) | Self::RoomActivity(chat) => Some(chat),
+            Self::ChatRoom(chat)
+            | Self::RoomParticipants(chat)
+            | Self::RoomActivity(chat)
+            | Self::RoomTasks(chat) => Some(chat),
             _ => None,
         }
     }
@@ -103,7 +109,10 @@ impl Topic {
     /// The events that this node needs from others while a human or an agent is subscribed.
     pub fn interests(self, is_human: bool) -> impl Iterator<Item = Interest> {
         let both = match self {
-            Self::ChatRoom(chat) | Self::RoomParticipants(chat) | Self::RoomActivity(chat) => {
+            Self::ChatRoom(chat)
+            | Self::RoomParticipants(chat)
+            | Self::RoomActivity(chat)
+            | Self::RoomTasks(chat) => {
                 [Some(Interest::Room(chat)), is_human.then_some(Interest::RoomAsHuman(chat))]
             }
             Self::AgentRooms(agent) | Self::AgentContacts(agent) | Self::AgentControl(agent) => {
@@ -134,9 +143,9 @@ impl Topic {
         }
     }
 
-    /// The three topics of a chat.
-    pub fn of_chat(chat: ChatId) -> [Self; 3] {
-        [Self::ChatRoom(chat), Self::RoomParticipants(chat), Self::RoomActivity(chat)]
+    /// The topics of a chat.
+    pub fn of_chat(chat: ChatId) -> [Self; 4] {
+        [Self::ChatRoom(chat), Self::RoomParticipants(chat), Self::RoomActivity(chat), Self::RoomTasks(chat)]
     }
 }
 
@@ -159,7 +168,12 @@ mod tests {
 
     fn agent_named(id: Uuid) -> Caller {
         let organization = OrganizationId::new(own());
-        Caller::Agent(AgentCaller { agent: AgentId::new(id), owner: UserId::new(own()), organization })
+        Caller::Agent(AgentCaller {
+            agent: AgentId::new(id),
+            owner: UserId::new(own()),
+            organization,
+            claims: domain::delivery::Claims::Shared,
+        })
     }
 
     fn user(id: Uuid) -> Caller {
@@ -171,9 +185,7 @@ mod tests {
         let room = Topic::ChatRoom(ChatId::new(own()));
         assert_eq!(Topic::parse(&format!("chat_room:{ID}")), TopicName::Topic(room));
         assert_eq!(Topic::parse(&format!("chat_room:{}", ID.to_uppercase())), TopicName::Topic(room));
-        for closed in
-            ["chat_room:not-a-uuid", "agent_rooms:", &format!("room_tasks:{ID}"), &format!("tasks:{{{ID}}}")]
-        {
+        for closed in ["chat_room:not-a-uuid", "agent_rooms:", "room_tasks:1", &format!("tasks:{{{ID}}}")] {
             assert_eq!(Topic::parse(closed), TopicName::Closed, "{closed}");
         }
         for unmatched in ["", "nonsense:1", "chat_room", "phoenix", &format!("x_chat_room:{ID}")] {
@@ -208,6 +220,9 @@ mod tests {
         let user = user(Uuid::from_u128(3));
         assert_eq!(Topic::ChatRoom(chat).access(agent(4)), TopicAccess::Participant(chat));
         assert_eq!(Topic::RoomParticipants(chat).access(user), TopicAccess::Participant(chat));
+        for caller in [user, agent(4)] {
+            assert_eq!(Topic::RoomTasks(chat).access(caller), TopicAccess::Participant(chat));
+        }
         assert_eq!(Topic::RoomActivity(chat).access(user), TopicAccess::Participant(chat));
         assert_eq!(Topic::RoomActivity(chat).access(agent(4)), TopicAccess::Denied);
     }

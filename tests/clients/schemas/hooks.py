@@ -64,11 +64,12 @@ def map_path_parameters(ctx, path_parameters):
 
 @schemathesis.hook
 def before_call(ctx, case, kwargs):
-    """The keys in use must live to the end, and the agent whose key is one of them."""
-    ends = case.method.upper() == "DELETE" or case.operation.path.endswith("/rotate-key")
-    if ends and "/me/" in case.operation.path:
-        for name, used in (("agent_id", SCENE["caller_id"]), ("key_id", SCENE["user_key_id"])):
-            if (case.path_parameters or {}).get(name) == used:
+    """The keys in use must live to the end, and those whose keys they are."""
+    path = case.operation.path
+    ends = case.method.upper() == "DELETE" or path.endswith(("/rotate-key", "/api-key/regenerate", "/disable"))
+    if ends and ("/me/" in path or "/operator/" in path):
+        for name, used in SCENE["used_ids"].items():
+            if (case.path_parameters or {}).get(name) in used:
                 case.path_parameters[name] = SCENE["user_ids"][name]
 
 

@@ -125,8 +125,11 @@ def scene(server):
     ids["user_ids"]["invitation_id"] = invited["invitation"]["id"]
     # The first user's, which the first start shows once.
     operator = re.search(r"thnv_u_\S+", server.log_text())[0]
-    keys = {"user_key": ann, "user_key_id": own_key["id"], "agent_key": key, "operator_key": operator}
-    return {**keys, "caller_id": helper, **ids}
+    ids["user_ids"]["user_id"] = ids["user_ids"]["member_id"]
+    callers = [server.call(caller, "GET", "/me/profile")["id"] for caller in (ann, operator)]
+    own_keys = [own_key["id"], *(row["id"] for row in server.call(operator, "GET", "/me/api-keys"))]
+    used = {"agent_id": [helper], "key_id": own_keys, "user_id": callers}
+    return {"user_key": ann, "agent_key": key, "operator_key": operator, "used_ids": used, **ids}
 
 
 def main():

@@ -29,3 +29,27 @@ async fn case_5_peers_are_owner_siblings_and_global_agents() {
     mark(&server, "ben/globe", "--global=false");
     assert_eq!(column(cast.a1.get("/peers").await, "id").len(), 2);
 }
+
+/// The address of a picture comes with every shape of an agent, and anybody may load it.
+#[tokio::test]
+async fn agents_have_pictures_at_the_public_address() {
+    let public = "https://chat.example.org/parlance";
+    let server = Server::start_with(&[("PARLANCE_PUBLIC_URL", public)]).await;
+    let ann = server.user("ann");
+    let bot = ann.register(&server, "Bot").await;
+    let shown = bot.get("/me").await.data()["avatar_url"].as_str().unwrap().to_owned();
+    let path = shown.strip_prefix(public).unwrap();
+    assert_eq!(path, format!("/avatars/{}.svg", bot.id));
+    assert_eq!(ann.get("/agents").await.data()[0]["avatar_url"], shown);
+    let picture = reqwest::get(format!("http://{}{path}?s=48", server.address())).await.unwrap();
+    assert_eq!(
+        (picture.status().as_u16(), &picture.headers()["content-type"]),
+        (200, &"image/svg+xml".parse().unwrap())
+    );
+    assert!(picture.headers()["cache-control"].to_str().unwrap().contains("immutable"));
+    assert!(picture.text().await.unwrap().starts_with("<svg "));
+
+    let alone = Server::start().await;
+    let ann = alone.user("ann");
+    assert!(ann.register(&alone, "Bot").await.get("/me").await.data()["avatar_url"].is_null());
+}

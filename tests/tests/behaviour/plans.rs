@@ -155,8 +155,14 @@ async fn case_40_a_plan_may_forbid_the_human_interface() {
         (&json!("mute"), &json!("ann"))
     );
     assert!(soon(async || ann.get("/profile").await.status == 403).await);
-    for path in ["/profile", "/agents", "/chats", "/peers"] {
+    let unknown = "0190c5a4-0000-7000-8000-0000000000a1";
+    let (job, tasks) = (format!("/bulk-deletions/{unknown}"), format!("/chats/{unknown}/tasks"));
+    for path in ["/profile", "/agents", "/chats", "/peers", &job, &tasks] {
         assert_eq!(refusal(&ann.get(path).await), (403, "plan_required"), "{path}");
+    }
+    for path in ["/agents/bulk-delete", "/chats/bulk-delete"] {
+        let answer = ann.post(path, json!({"ids": [unknown]})).await;
+        assert_eq!(refusal(&answer), (403, "plan_required"), "{path}");
     }
     assert_eq!(refusal(&ann.at(&server, "/v1").get("/agents").await), (403, "plan_required"));
     let socket = async |key: &str| Socket::connect(&server, "vsn=2.0.0", &[("x-api-key", key)]).await;

@@ -92,6 +92,9 @@ async fn commands_for_an_agent_that_does_not_answer() {
         // The databases of the tests are not durable, which is a fault.
         let may_warn = line == "parlance doctor" && text.contains("parlance work list --flag failing");
         assert!(succeeded || may_warn, "{line}:\n{text}");
+        if line.contains("agent pause") {
+            assert!(shell(&server, "parlance agent resume ann/echo", &[]).0);
+        }
         if line.contains("org pause") {
             assert!(shell(&server, "parlance org resume acme", &[]).0);
         }

@@ -37,7 +37,7 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 50] = [
+const WRONG: [(&[&str], &[&[&str]]); 59] = [
     (
         &["usage"],
         &[
@@ -198,7 +198,18 @@ const WRONG: [(&[&str], &[&[&str]]); 50] = [
     ),
     (&["agent", "list"], &[&["--owner", "nobody"], &["--owner"]]),
     (&["agent", "show"], &[&[], &["ann"], &["ann/nobody"]]),
-    (&["agent", "set"], &[&["ann/bot"], &["ann/nobody", "--global"], &["ann/bot", "--global=maybe"]]),
+    (
+        &["agent", "set"],
+        &[
+            &["ann/bot"],
+            &["ann/nobody", "--global"],
+            &["ann/bot", "--global=maybe"],
+            &["ann/bot", "--claims", "mine"],
+            &["ann/bot", "--a2a=maybe"],
+        ],
+    ),
+    (&["agent", "pause"], &[&["ann/bot"], &["ann/nobody", "--reason", "x"], &["ann/bot", "--reason", " "]]),
+    (&["agent", "resume"], &[&[], &["ann/nobody"]]),
     (&["agent", "disable"], &[&[], &["ann/nobody"]]),
     (&["agent", "enable"], &[&[], &["ann/nobody"]]),
     (&["agent", "delete"], &[&[], &["ann/nobody", "--force"], &["ann/bot"]]),
@@ -213,6 +224,25 @@ const WRONG: [(&[&str], &[&[&str]]); 50] = [
     ),
     (&["chat", "delete"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
     (&["chat", "show"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
+    (
+        &["webhook", "set"],
+        &[
+            &[],
+            &["ann/bot"],
+            &["ann/nobody", "https://hooks.example.org/"],
+            &["ann/bot", "hooks.example.org"],
+            &["ann/bot", "https://127.0.0.1/"],
+        ],
+    ),
+    (&["webhook", "show"], &[&[], &["ann/nobody"], &["ann/bot"]]),
+    (&["webhook", "rotate"], &[&[], &["ann/nobody"], &["ann/bot"]]),
+    (&["webhook", "enable"], &[&[], &["ann/nobody"], &["ann/bot"]]),
+    (&["webhook", "remove"], &[&[], &["ann/nobody"], &["ann/bot"]]),
+    (&["webhook", "deliveries"], &[&[], &["ann/nobody"], &["ann/bot", "--limit", "0"]]),
+    (
+        &["webhook", "resend"],
+        &[&["ann/bot"], &["ann/bot", "x"], &["ann/bot", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]],
+    ),
     (&["key", "list"], &[&[], &["nobody"], &["ann/nobody"]]),
     (
         &["key", "create"],
@@ -365,6 +395,7 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
         &["plan"],
         &["org"],
         &["chat"],
+        &["webhook"],
         &["work"],
         &["token"],
         &["config"],

@@ -13,9 +13,7 @@ const KEPT_MIB: u64 = 25;
 
 /// The resident memory of the server, in MiB.
 fn resident_mib(server: &Server) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    resident.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+    server.resident_bytes() / (1024 * 1024)
 }
 
 /// So many connections from so many addresses that send `bytes` and read nothing.

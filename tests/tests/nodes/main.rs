@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
 /// Within this what one server knows of sockets, all know.
-const SOON: Duration = Duration::from_secs(3);
+const SOON: Duration = Duration::from_secs(8);
 
 /// Within this a server that died is cleared.
 const DEAD: Duration = Duration::from_secs(15);

@@ -185,3 +185,40 @@ async fn a_first_message_titles_the_room_for_those_in_it() {
     cast.u1.sent(&cast.r1, "something else", &[]).await;
     human.silent().await;
 }
+
+/// Also if the sender and the reader are on different nodes: the last state comes, in the row that REST has.
+#[tokio::test]
+async fn a_room_that_is_not_open_is_told_to_have_changed() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut human = Socket::of(&server, &cast.u1).await;
+    human.join("1", &format!("user_rooms:{}", cast.u1.id)).await;
+    let fresh = cast.u1.create_chat().await;
+    assert_eq!(cast.u1.add(&fresh, &cast.a1.id).await.status, 201);
+    for room in [&cast.r1, &fresh] {
+        for number in 0..12 {
+            cast.a1.sent(room, &format!("text {number}"), &[&cast.u1.id]).await;
+        }
+        let row = loop {
+            let row = human.changed_room().await;
+            if row["id"] == json!(room) && row["unread"]["count"] == 12 {
+                break row;
+            }
+        };
+        let listed =
+            cast.u1.get(&format!("/chats/{room}?include=last_message,membership,unread")).await.data();
+        for part in ["title", "unread", "agents", "membership", "last_message_at", "work_status"] {
+            assert_eq!(row[part], listed[part], "{part}");
+        }
+        for part in ["id", "content", "sequence"] {
+            assert_eq!(row["last_message"][part], listed["last_message"][part], "{part}");
+        }
+    }
+    let marked = cast.u1.post_nothing("/chats/read").await.data();
+    assert_eq!((marked["rooms"].as_array().unwrap().len(), &marked["has_more"]), (2, &json!(false)));
+    let mut read = [human.frame().await, human.frame().await];
+    read.sort_by_key(|frame| frame[4]["id"].to_string());
+    for (frame, room) in read.iter().zip(marked["rooms"].as_array().unwrap()) {
+        assert_eq!((&frame[3], &frame[4]), (&json!("room_read"), room));
+    }
+}

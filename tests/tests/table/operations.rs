@@ -96,19 +96,11 @@ fn message() -> Value {
     }})
 }
 
-/// An id that is not a string has the wrong type; a string that is not an id is not found.
-const NOBODY: &[Exception] = &[("/participant/participant_id", true, 404)];
-
 /// A malformed handle is one fault in a lookup.
 const ANY_HANDLE: &[Exception] = &[("/handle", true, 400), ("/handle", false, 400)];
 
-/// A string that is not a handle is malformed; one that is not an id is not found.
-const HANDLES: &[Exception] = &[
-    ("/handle", true, 400),
-    ("/contact_request/recipient_handle", true, 400),
-    ("/contact_id", true, 404),
-    ("/request_id", true, 404),
-];
+/// A string that is not a handle is malformed.
+const HANDLES: &[Exception] = &[("/handle", true, 400), ("/contact_request/recipient_handle", true, 400)];
 
 pub(crate) fn operations() -> Vec<Operation> {
     let mut all = public();
@@ -116,11 +108,16 @@ pub(crate) fn operations() -> Vec<Operation> {
     all.extend(organization());
     all.extend(rooms("/api/v1/me"));
     all.extend(rooms("/api/v1/agent"));
+    all.extend(boards("/api/v1/me"));
+    all.extend(boards("/api/v1/agent"));
+    all.extend(files("/api/v1/me"));
+    all.extend(files("/api/v1/agent"));
     all.extend(ledger("/api/v1/me/work"));
     all.extend(ledger("/api/v1/me/organization/work"));
     all.extend(["/api/v1/me/usage", "/api/v1/me/organization/usage"].map(get));
     all.extend(work());
     all.extend(control());
+    all.extend(bulk_deletions());
     all.extend(contacts("/api/v1/me"));
     all.extend(contacts("/api/v1/agent"));
     all.extend(memories("/api/v1/me"));
@@ -141,6 +138,7 @@ fn operators() -> Vec<Operation> {
         "/agents",
         "/work",
         "/organizations",
+        "/plans",
     ];
     let changes = [
         "/users/{user_id}/disable",
@@ -149,7 +147,12 @@ fn operators() -> Vec<Operation> {
         "/agents/{agent_id}/enable",
     ];
     let lists = lists.map(|path| get(&at(path)));
-    lists.into_iter().chain(changes.map(|path| post(&at(path), Value::Null))).collect()
+    let plan = json!({"organization": {"plan": "enterprise"}});
+    let others = [
+        operation(Method::PATCH, &at("/organizations/{organization_id}"), plan),
+        delete(&at("/keys/{key_id}")),
+    ];
+    lists.into_iter().chain(changes.map(|path| post(&at(path), Value::Null))).chain(others).collect()
 }
 
 /// What both interfaces serve under `base`, and what only one does.
@@ -232,10 +235,10 @@ fn account() -> Vec<Operation> {
     let agent = json!({"agent": {"name": "New", "description": "a new one"}});
     let platform = json!({"agent": {"name": "New", "description": "a new one", "model_type": "large"}});
     let changes = json!({"agent": {
-        "name": "Other", "description": "another", "model_type": "large", "bio": "born", "max_attempts": 3,
+        "name": "Other", "description": "another", "model_type": "large", "bio": "born", "max_attempts": 3, "claims": "exclusive",
         "tags": ["a"],
         "listed_in_directory": true, "registry_access": true, "shared_with_organization": true,
-        "foreign_access": true,
+        "foreign_access": true, "a2a": true,
     }});
     vec![
         get("/api/v1/me/profile"),
@@ -252,6 +255,7 @@ fn account() -> Vec<Operation> {
         delete("/api/v1/me/agents/{agent_id}"),
         get("/api/v1/me/agents/{agent_id}/connections"),
         post("/api/v1/me/agents/{agent_id}/rotate-key", Value::Null),
+        post("/api/v1/me/agents/{agent_id}/api-key/regenerate", Value::Null),
         get("/api/v1/me/api-keys"),
         post(
             "/api/v1/me/api-keys",
@@ -310,6 +314,33 @@ fn organization() -> Vec<Operation> {
     ]
 }
 
+/// The operations on the board of a room, which both interfaces serve under `base`.
+fn boards(base: &str) -> Vec<Operation> {
+    let at = |path: &str| format!("{base}/chats/{{chat_id}}{path}");
+    let goal = json!({"goal_title": "Ship it", "goal_summary": "by Friday"});
+    let task = json!({"subject": "Write", "detail": "all of it", "supersedes_id": "1"});
+    let changes = json!({
+        "status": "in_progress", "active_form": "Writing", "linked_native_id": "t-1", "comment": "begun",
+        "subject": "Write", "detail": "all of it", "state": "active",
+    });
+    vec![
+        get(&at("/board")),
+        operation(Method::PUT, &at("/board"), goal),
+        get(&at("/tasks")),
+        post(&at("/tasks"), task),
+        get(&at("/tasks/{task_id}")),
+        post(&at("/tasks/{task_id}"), changes),
+        get(&at("/tasks/{task_id}/history")),
+    ]
+}
+
+/// The operations on the files of a room, which both interfaces serve under `base`. An upload without its headers is
+/// malformed for those who may upload.
+fn files(base: &str) -> Vec<Operation> {
+    let at = |path: &str| format!("{base}/chats/{{chat_id}}/files{path}");
+    vec![operation(Method::PUT, &at(""), Value::Null), get(&at("/{file_id}"))]
+}
+
 /// The operations that both interfaces serve under `base`.
 fn rooms(base: &str) -> Vec<Operation> {
     let at = |path: &str| format!("{base}{path}");
@@ -324,7 +355,7 @@ fn rooms(base: &str) -> Vec<Operation> {
         post(&at("/chats"), chat),
         get(&at("/chats/{chat_id}")),
         get(&at("/chats/{chat_id}/participants")),
-        post(&at("/chats/{chat_id}/participants"), participant).except(NOBODY),
+        post(&at("/chats/{chat_id}/participants"), participant),
         delete(&at("/chats/{chat_id}/participants/{participant_id}")),
         get(&at("/chats/{chat_id}/messages")),
         post(&at("/chats/{chat_id}/messages"), message()),
@@ -377,18 +408,45 @@ fn ledger(base: &str) -> Vec<Operation> {
     ]
 }
 
+fn bulk_deletions() -> Vec<Operation> {
+    vec![
+        post("/api/v1/me/agents/bulk-delete", json!({"ids": ["x"], "force": true})),
+        post("/api/v1/me/chats/bulk-delete", json!({"ids": ["x"]})),
+        get("/api/v1/me/bulk-deletions/{job_id}"),
+    ]
+}
+
 /// The operations that stop, interrupt, and pause agents.
 fn control() -> Vec<Operation> {
     vec![
         operation(
             Method::PUT,
             "/api/v1/me/chats/{chat_id}/read",
-            json!({"message_id": "0190c5a4-0000-7000-8000-0000000000a1", "unread": true}),
+            json!({"message_id": "0190c5a4-0000-7000-8000-0000000000a1", "unread": true, "muted": true}),
         ),
+        post("/api/v1/me/chats/read", Value::Null),
         post("/api/v1/me/chats/{chat_id}/agents/stop", Value::Null),
         post("/api/v1/me/chats/{chat_id}/agents/play", Value::Null),
         get("/api/v1/me/agents/{agent_id}/executions"),
         post("/api/v1/me/agents/{agent_id}/executions/{execution_id}/interrupt", Value::Null),
+        operation(
+            Method::PATCH,
+            "/api/v1/me/chats/{chat_id}/participants/{participant_id}",
+            json!({"participant": {"role": "admin"}}),
+        ),
+        post("/api/v1/me/agents/{agent_id}/pause", json!({"reason": "wrong answers"})),
+        post("/api/v1/me/agents/{agent_id}/resume", Value::Null),
+        get("/api/v1/me/agents/{agent_id}/webhook"),
+        operation(
+            Method::PUT,
+            "/api/v1/me/agents/{agent_id}/webhook",
+            json!({"url": "https://hooks.example.org/in"}),
+        ),
+        delete("/api/v1/me/agents/{agent_id}/webhook"),
+        post("/api/v1/me/agents/{agent_id}/webhook/rotate-secret", Value::Null),
+        post("/api/v1/me/agents/{agent_id}/webhook/enable", Value::Null),
+        get("/api/v1/me/agents/{agent_id}/webhook/deliveries"),
+        post("/api/v1/me/agents/{agent_id}/webhook/deliveries/{delivery_id}/resend", Value::Null),
         post("/api/v1/me/organization/pause", json!({"reason": "runaway costs"})),
         post("/api/v1/me/organization/resume", Value::Null),
     ]
@@ -406,6 +464,7 @@ fn work() -> Vec<Operation> {
         post("/api/v1/agent/chats/{chat_id}/messages/{message_id}/failed", json!({"error": "it broke"})),
         post("/api/v1/agent/chats/{chat_id}/events", event),
         get("/api/v1/agent/chats/{chat_id}/context"),
+        get("/api/v1/agent/chats/{chat_id}/activity"),
         post("/api/v1/agent/chats/{chat_id}/activity", activity),
     ]
 }

@@ -25,10 +25,14 @@ struct Tenant {
     message: String,
     execution: String,
     memory: String,
+    job: String,
+    task: String,
+    file: String,
     key: String,
     session: String,
     member: String,
     invitation: String,
+    organization: String,
     /// The ids that the human can use, and those that the agent can use.
     of_user: Ties,
     of_agent: Ties,
@@ -84,12 +88,18 @@ impl Tenant {
         let execution = executions[0]["id"].as_str().unwrap().to_owned();
         let memory = agent.post("/memories", json!({"content": "it rained"})).await.data();
         let memory = memory["id"].as_str().unwrap().to_owned();
+        let task = agent.post(&format!("/chats/{chat}/tasks"), json!({"subject": "Write"})).await.data();
+        let task = task["id"].as_str().unwrap().to_owned();
+        let job = user.post("/chats/bulk-delete", json!({"ids": ["x"]})).await.data();
+        let job = job["id"].as_str().unwrap().to_owned();
+        let file = agent.uploaded(&chat, "notes.txt", b"notes").await["id"].as_str().unwrap().to_owned();
         let keys = user.get("/api-keys").await.data();
         let key = keys[0]["id"].as_str().unwrap().to_owned();
         let session = session_of(server, &user, handle).await;
         let member = server.colleague(&format!("{handle}-mate"), handle).id;
         let invited = user.post("/organization/invitations", json!({})).await.data();
         let invitation = invited["invitation"]["id"].as_str().unwrap().to_owned();
+        let organization = user.get("/organization").await.data()["id"].as_str().unwrap().to_owned();
         let (suitor, friend) = (format!("{handle}-suitor"), format!("{handle}-friend"));
         let (asks, befriends) = (server.user(&suitor), server.user(&friend));
         let of_user = Ties::of(&user, handle, &asks, &befriends, &friend).await;
@@ -102,10 +112,14 @@ impl Tenant {
             message,
             execution,
             memory,
+            job,
+            task,
+            file,
             key,
             session,
             member,
             invitation,
+            organization,
             of_user,
             of_agent,
         }
@@ -120,6 +134,11 @@ impl Tenant {
             ("{message_id}", self.message.clone()),
             ("{execution_id}", self.execution.clone()),
             ("{memory_id}", self.memory.clone()),
+            ("{job_id}", self.job.clone()),
+            // Deliveries to webhooks are made by their sender; no id is that of a tenant.
+            ("{delivery_id}", self.job.clone()),
+            ("{task_id}", self.task.clone()),
+            ("{file_id}", self.file.clone()),
             ("{key_id}", self.key.clone()),
             ("{session_id}", self.session.clone()),
             ("{member_id}", self.member.clone()),
@@ -127,6 +146,7 @@ impl Tenant {
             ("{participant_id}", self.helper.id.clone()),
             ("{agent_id}", self.helper.id.clone()),
             ("{user_id}", self.member.clone()),
+            ("{organization_id}", self.organization.clone()),
         ]
     }
 }
@@ -166,9 +186,12 @@ impl Scene {
                 "/contacts/requests",
                 "/contacts/requests/sent",
             ] {
-                seen.push(tenant.user.get(path).await.body);
+                let mut body = tenant.user.get(path).await.body;
+                // Bytes are counted some time after they were written.
+                body.pointer_mut("/data/used/bytes").map(Value::take);
+                seen.push(body);
             }
-            for path in ["", "/participants", "/messages"] {
+            for path in ["", "/participants", "/messages", "/board?include=history", "/tasks?state=all"] {
                 seen.push(tenant.user.get(&format!("/chats/{}{path}", tenant.chat)).await.body);
             }
             for path in ["/contacts", "/contacts/requests", "/memories?status=all"] {

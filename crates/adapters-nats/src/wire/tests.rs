@@ -1,7 +1,8 @@
 //! The bytes on the bus, and reading them back.
 
 use domain::account::{Agent, AgentHandle, AgentKind};
-use domain::activity::AgentActivity;
+use domain::activity::{Activity, ActivityKind, AgentActivity, ToolName};
+use domain::board::{Actor, Assignment, Board, Task, TaskCounts, TaskNumber, TaskState, TaskStatus};
 use domain::bus::{Interest, PeerMessage};
 use domain::chat::{
     Chat, ChatAgent, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, Unread,
@@ -9,14 +10,15 @@ use domain::chat::{
 };
 use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, RequestStatus};
 use domain::control::{ControlMode, ControlSignal};
-use domain::delivery::{Attempt, AttemptNumber, AttemptState, Delivery, MaxAttempts};
+use domain::delivery::{Attempt, AttemptNumber, AttemptState, Claims, Delivery, MaxAttempts};
 use domain::event::DomainEvent;
 use domain::foreign::Origin;
 use domain::id::{
-    AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, ExecutionId, MessageId, NodeId, ParticipantId,
-    Sequence, SessionId, SignalId, TaskId, UserId,
+    AgentId, ApiKeyId, BoardTaskId, ChatId, ContactId, ContactRequestId, ExecutionId, MessageId, NodeId,
+    ParticipantId, Sequence, SessionId, SignalId, TaskId, UserId,
 };
 use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place, RespondWithin};
+use domain::organization::Pause;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -61,6 +63,7 @@ fn message() -> Message {
         created_at: at(1),
         updated_at: at(-5),
         respond_by: Some(at(7)),
+        attachments: Vec::new(),
         deliveries: vec![delivery, Delivery::unaddressed(AGENT)],
     }
 }
@@ -110,10 +113,13 @@ fn agent() -> Agent {
         shared_with_organization: true,
         foreign_access: true,
         max_attempts: MaxAttempts::new(3),
+        claims: Claims::Exclusive,
+        a2a: true,
         is_global: true,
         created_at: at(1),
         updated_at: at(2),
         disabled_at: Some(at(3)),
+        pause: Some(Pause { since: at(4), reason: name("why") }),
     }
 }
 
@@ -152,9 +158,11 @@ fn contact() -> ContactOf {
 fn events() -> Vec<DomainEvent> {
     let who = ParticipantId::User(USER);
     let agents = vec![ChatAgent { id: AGENT, name: name("Bot"), handle: "ann/bot".to_owned() }];
-    let details = ChatDetails { agents, work: WorkStatus::Failed, interrupted: Vec::new() };
+    let tasks = TaskCounts { pending: 2, ..TaskCounts::default() };
+    let details = ChatDetails { agents, work: WorkStatus::Failed, interrupted: Vec::new(), tasks };
     let execution = ExecutionId::new(Uuid::from_u128(15));
-    let activity = AgentActivity { agent: AGENT, execution: Some(execution), working: true };
+    let activity = AgentActivity { agent: AGENT, execution: Some(execution), working: true, doing: None };
+    let doing = Activity { kind: ActivityKind::ToolCall, tool: Some(ToolName::new("search")) };
     let correlation_id = SignalId::new(Uuid::from_u128(16));
     let signal = ControlSignal {
         mode: ControlMode::Stop,
@@ -174,33 +182,73 @@ fn events() -> Vec<DomainEvent> {
         },
         DomainEvent::MessageDeleted { chat_id: ROOM, id: message().id },
         DomainEvent::EventCreated { message: Message { metadata: None, traceparent, ..message() } },
-        DomainEvent::RoomAdded { to: who, chat: chat(), role: Role::Owner },
+        DomainEvent::RoomAdded { to: who, owner: None, chat: chat(), role: Role::Owner },
         DomainEvent::RoomRemoved { from: who, chat: Chat { title: None, ..chat() }, removed_at: at(7) },
         DomainEvent::ParticipantAdded { chat_id: ROOM, participant: participant() },
         DomainEvent::ParticipantRemoved { chat_id: ROOM, participant: participant() },
         DomainEvent::RoomDeleted { chat_id: ROOM },
         DomainEvent::RoomTitleChanged { chat_id: ROOM, title: name("Plans") },
         DomainEvent::AgentCreated { agent: agent() },
-        DomainEvent::AgentUpdated { agent: Agent { bio: None, disabled_at: None, ..agent() } },
+        DomainEvent::AgentUpdated { agent: Agent { bio: None, disabled_at: None, pause: None, ..agent() } },
         DomainEvent::AgentDeleted { agent: agent() },
         DomainEvent::KeyRevoked { key: ApiKeyId::new(Uuid::from_u128(13)) },
         DomainEvent::TokensEnded { user: USER, password_set_at: at(9) },
         DomainEvent::SessionEnded { session: SessionId::new(Uuid::from_u128(14)) },
         DomainEvent::UserMoved { user: USER },
         DomainEvent::RoomUpdated { to: vec![USER], chat: chat(), details },
-        DomainEvent::ActivityChanged { chat_id: ROOM, activity },
+        DomainEvent::ActivityChanged { chat_id: ROOM, activity: activity.clone() },
         DomainEvent::ContactRequestReceived { request: request() },
         DomainEvent::ContactRequestUpdated { request: request() },
         DomainEvent::ContactAdded { contact: contact() },
         DomainEvent::ContactRemoved { owner: who, id: contact_id },
         DomainEvent::AgentControlled { agent: AGENT, signal },
-        DomainEvent::ActivityReported { chat_id: ROOM, activity },
+        DomainEvent::ActivityReported {
+            chat_id: ROOM,
+            activity: AgentActivity { doing: Some(doing), ..activity },
+        },
         DomainEvent::RoomRead {
             by: USER,
             chat_id: ROOM,
-            unread: Unread { count: 4, mentions: 1, read_sequence: Sequence::new(9) },
+            unread: Unread { count: 4, mentions: 1, read_sequence: Sequence::new(9), muted: true },
+        },
+        DomainEvent::ParticipantUpdated { chat_id: ROOM, participant: participant() },
+        DomainEvent::TaskCreated { task: task() },
+        DomainEvent::TaskUpdated { task: Task { superseded_by: None, ..task() }, has_moved: false },
+        DomainEvent::BoardUpdated {
+            board: Board { title: Some(name("Ship")), updated_by: Some(actor()), ..Board::empty(ROOM) },
         },
     ]
+}
+
+fn actor() -> Actor {
+    Actor { id: ParticipantId::Agent(AGENT), name: name("Bot"), handle: "ann/bot".to_owned() }
+}
+
+fn task() -> Task {
+    let id = BoardTaskId::new(Uuid::from_u128(17));
+    let assignment = Assignment {
+        assignee: actor(),
+        status: TaskStatus::InProgress,
+        active_form: name("writing"),
+        linked_native_id: String::new(),
+        updated_at: at(3),
+    };
+    Task {
+        id,
+        chat: ROOM,
+        number: TaskNumber::new(4),
+        subject: name("subject"),
+        detail: String::new(),
+        state: TaskState::Superseded,
+        status: TaskStatus::InProgress,
+        assignments: vec![assignment],
+        created_by: actor(),
+        superseded_by: Some(id),
+        started_at: Some(at(2)),
+        completed_at: None,
+        created_at: at(1),
+        updated_at: at(3),
+    }
 }
 
 /// One message of each kind.
@@ -245,7 +293,7 @@ fn every_event_is_read_back() {
         let read = decode(kind, &body).unwrap().unwrap();
         assert_eq!(format!("{read:?}"), format!("{event:?}"));
     }
-    assert_eq!(kinds.len(), 26);
+    assert_eq!(kinds.len(), 30);
 }
 
 #[test]

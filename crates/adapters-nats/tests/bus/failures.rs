@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use crate::nodes::{Node, acquainted, room, text, until};
 
-/// How long handing an event over may take, whatever the bus does.
-const AT_ONCE: Duration = Duration::from_millis(500);
+/// How long handing an event over, or listening to a room, may take on a machine under load, whatever the bus does.
+const AT_ONCE: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_restart_all_is_as_before() {
@@ -70,10 +70,10 @@ async fn a_server_that_hangs_holds_nobody_up() {
     for _ in 0..500 {
         one.events.publish(text(room(1), &large));
     }
-    assert!(begun.elapsed() < Duration::from_secs(5), "handed over or dropped: {:?}", begun.elapsed());
+    assert!(begun.elapsed() < AT_ONCE, "handed over or dropped: {:?}", begun.elapsed());
     let begun = Instant::now();
     two.listen(&[Interest::Room(room(2))]).await;
-    assert!(begun.elapsed() < Duration::from_secs(2), "a join does not wait for ever: {:?}", begun.elapsed());
+    assert!(begun.elapsed() < AT_ONCE, "a join does not wait for ever: {:?}", begun.elapsed());
     until(|| !one.bus.is_connected(), || "it counts as there".to_owned()).await;
     nats.resume();
     acquainted(&[&one, &two]).await;
@@ -119,7 +119,7 @@ async fn what_began_while_a_server_hung_is_heard() {
     nats.pause();
     let begun = Instant::now();
     two.listen(&rooms(1..2_000).collect::<Vec<_>>()).await;
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
     until(|| !two.bus.is_connected(), || "it counts as there".to_owned()).await;
     two.listen(&rooms(2_000..4_000).collect::<Vec<_>>()).await;
     two.bus.end(Interest::Room(room(1)));

@@ -155,12 +155,13 @@ pub(crate) fn message(room: ChatId, content: &str) -> Message {
         created_at: at,
         updated_at: at,
         respond_by: None,
+        attachments: Vec::new(),
         deliveries: Vec::new(),
     }
 }
 
 pub(crate) fn activity(room: ChatId) -> DomainEvent {
-    let activity = AgentActivity { agent: agent(1), execution: None, working: true };
+    let activity = AgentActivity { agent: agent(1), execution: None, working: true, doing: None };
     DomainEvent::ActivityChanged { chat_id: room, activity }
 }
 

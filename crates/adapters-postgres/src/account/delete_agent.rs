@@ -7,6 +7,7 @@ use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::account::{DeleteAgent, DeleteAgentRefused, DeletedAgent};
 use domain::audit::AuditEntry;
+use domain::board::{Actor, DropReason};
 use domain::change::Change;
 use domain::chat::Participant;
 use domain::id::{AgentId, ParticipantId};
@@ -15,6 +16,7 @@ use uuid::Uuid;
 use super::update::owned_on;
 use super::{keys, leave};
 use crate::audit;
+use crate::board;
 use crate::change;
 use crate::contact;
 use crate::error::Fault;
@@ -25,6 +27,7 @@ use crate::row::At;
 use crate::run::Db;
 use crate::schema::{agent_connections, agents, deletion_jobs};
 use crate::statement::statement;
+use crate::webhook;
 
 /// The number of chats in which an agent has sent or received a message. Seeks along the index of
 /// senders, since a chat may be long. The value is the agent, four times.
@@ -33,7 +36,7 @@ const EXECUTIONS: &str = "SELECT count(*) FROM participants AS stay WHERE stay.p
       AND (sender_id, sequence) <= (?, 9223372036854775807) ORDER BY sender_id, sequence LIMIT 1) IS NOT NULL \
      OR EXISTS (SELECT 1 FROM deliveries WHERE agent_id = ? AND chat_id = stay.chat_id AND addressed))";
 
-pub(super) async fn delete_agent_on(
+pub(crate) async fn delete_agent_on(
     mut db: &Db,
     command: &DeleteAgent,
 ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, Fault> {
@@ -60,14 +63,17 @@ pub(super) async fn delete_agent_on(
     diesel::delete(agent_connections::table.filter(agent_connections::agent_id.eq(id)))
         .execute(&mut db)
         .await?;
+    webhook::remove_on(db, agent.id).await?;
     let left =
         leave::all_on(db, who, |role, since| Participant::of_agent(&agent, role, since), command.now).await?;
+    let actor = Actor::from(&agent);
+    let dropped = board::drop_on(db, &actor, None, DropReason::Deleted, command.now).await?;
     let parted = contact::forget_on(db, who, command.now).await?;
     memory::forget_on(db, agent.id, command.now).await?;
     audit::append_on(db, [AuditEntry::agent_deleted(command)]).await?;
     let revoked = keys.into_iter().map(|key| Change::KeyRevoked(key.id));
     change::append_on(db, revoked.chain([Change::AgentDeleted(agent.id)]), command.now).await?;
-    Ok(Ok(DeletedAgent { agent, executions, left, parted }))
+    Ok(Ok(DeletedAgent { agent, executions, left, dropped, parted }))
 }
 
 async fn executions_on(mut db: &Db, agent: AgentId) -> Result<u64, Fault> {

@@ -4,6 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::{Belongings, DeleteUser, DeleteUserRefused, DeletedUser, User};
 use domain::audit::{Actor, AuditEntry};
+use domain::board::{Actor as BoardActor, DropReason};
 use domain::change::Change;
 use domain::chat::Participant;
 use domain::id::ParticipantId;
@@ -12,6 +13,7 @@ use futures_util::future::try_join3;
 use super::find::user_on;
 use super::{keys, leave};
 use crate::audit;
+use crate::board;
 use crate::change;
 use crate::contact;
 use crate::error::Fault;
@@ -46,6 +48,7 @@ pub(super) async fn delete_user_on(
     audit::append_on(db, [AuditEntry::user_deleted(command)]).await?;
     let keys = keys::revoke_all_of_on(db, who, Actor::Operator, now).await?;
     let left = leave::all_on(db, who, |role, since| Participant::of_user(&user, role, since), now).await?;
+    let dropped = board::drop_on(db, &BoardActor::from(&user), None, DropReason::Deleted, now).await?;
     let parted = contact::forget_on(db, who, now).await?;
     invitation::revoke_those_of_on(db, user.organization, Some(user.id), now).await?;
     erase_on(db, &user, command).await?;
@@ -53,7 +56,7 @@ pub(super) async fn delete_user_on(
     session::end_all_on(db, user.id, now).await?;
     let changes = keys.into_iter().map(|key| Change::KeyRevoked(key.id));
     change::append_on(db, changes.chain([Change::Disabled(who), Change::UserUpdated(user.id)]), now).await?;
-    Ok(Ok(DeletedUser { user, left, parted }))
+    Ok(Ok(DeletedUser { user, left, dropped, parted }))
 }
 
 async fn belongings_on(mut db: &Db, user: &User) -> Result<Belongings, Fault> {

@@ -6,6 +6,7 @@ use diesel::sql_types::{Bool, Bytea, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::account::{AccountStatus, Agent, KeyDigest, OpenSession, StoredKey, User, UserHandle};
 use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::delivery::Claims;
 use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, SessionId, UserId};
 use domain::plan::Permits;
 use uuid::Uuid;
@@ -19,20 +20,20 @@ use crate::schema::{agents, organizations, passwords, plans, sessions, users};
 use crate::statement::statement;
 
 /// A key and its holder, a user or an agent with its owner: digest, agent, user, organization,
-/// permissions of the plan; id, expiry, last use, whether the holder is disabled; scope of the key.
+/// permissions of the plan; id, expiry, last use, whether the holder is disabled, the agent's claims; scope of the key.
 type KeyTypes = (
     (Bytea, Nullable<SqlUuid>, SqlUuid, SqlUuid, Bool, Bool),
-    (SqlUuid, Nullable<Timestamptz>, Nullable<Timestamptz>, Bool),
+    (SqlUuid, Nullable<Timestamptz>, Nullable<Timestamptz>, Bool, Bool),
     (Bool, Nullable<SqlUuid>, Nullable<SqlUuid>),
 );
 type KeyColumns =
-    ((Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool), (Uuid, Option<At>, Option<At>, bool), ScopeRow);
+    ((Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool), (Uuid, Option<At>, Option<At>, bool, bool), ScopeRow);
 
 /// The key of a deleted agent has no user, so it is not found.
 const FIND_KEY: &str = "SELECT api_key.digest, agent.id, account.id, account.organization_id, \
      coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE), \
      api_key.id, api_key.expires_at, api_key.last_used_at, \
-     account.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL, \
+     account.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL, coalesce(agent.exclusive_claims, FALSE), \
      api_key.read_only, api_key.only_chat_id, api_key.only_agent_id \
      FROM api_keys AS api_key \
      LEFT JOIN agents AS agent ON agent.id = api_key.agent_id AND agent.deleted_at IS NULL \
@@ -47,14 +48,17 @@ pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<Stor
         .get_result::<KeyColumns>(&mut db)
         .await
         .optional()?;
-    let Some((whose, (id, expires_at, last_used_at, is_disabled), scope)) = found else { return Ok(None) };
+    let Some((whose, (id, expires_at, last_used_at, is_disabled, is_exclusive), scope)) = found else {
+        return Ok(None);
+    };
+    let claims = Claims::of(is_exclusive);
     let (stored, agent, user, organization, human_interface, memories) = whose;
     let stored =
         <[u8; 32]>::try_from(stored).map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
     let (user, organization) = (UserId::new(user), OrganizationId::new(organization));
     let holder = match agent.map(AgentId::new) {
         None => Caller::User(UserCaller { user, organization }),
-        Some(agent) => Caller::Agent(AgentCaller { agent, owner: user, organization }),
+        Some(agent) => Caller::Agent(AgentCaller { agent, owner: user, organization, claims }),
     };
     let permits = Permits { human_interface, memories };
     Ok(Some(StoredKey {

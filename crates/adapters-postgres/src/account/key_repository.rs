@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use domain::account::{
-    CreateKeyRefused, KeyDigest, KeyRecord, KeyRepository, KeyUse, NewUserKey, RevokeKeys, RotateKey,
-    RotateKeyRefused, RotatedKey, StoredKey,
+    CreateKeyRefused, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
+    RotateKey, RotateKeyRefused, RotatedKey, StoredKey,
 };
 use domain::id::ParticipantId;
 use domain::page::{Page, PageRequest};
@@ -33,8 +33,13 @@ impl KeyRepository for PostgresStore {
         self.read((holder, page), |db, (holder, page)| keys::list_on(db, *holder, page).boxed()).await
     }
 
-    async fn create_key(&self, new: NewUserKey) -> Result<Result<KeyRecord, CreateKeyRefused>, StoreError> {
-        self.change(new, |db, new| keys::create_on(db, new).boxed(), |_| ()).await
+    async fn create_key(
+        &self,
+        new: NewUserKey,
+        on_commit: OnCommit<MadeKey>,
+    ) -> Result<Result<MadeKey, CreateKeyRefused>, StoreError> {
+        let announce = |made: &MadeKey| on_commit.run(made);
+        self.change(new, |db, new| keys::create_on(db, new).boxed(), announce).await
     }
 
     async fn revoke_keys(

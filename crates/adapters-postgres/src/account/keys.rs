@@ -8,12 +8,13 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::account::{
-    CreateKeyRefused, KeyRecord, KeyScope, KeyUse, MAX_KEYS, NewKey, NewUserKey, RevokeKeys, RotateKey,
-    RotateKeyRefused, RotatedKey, WhichKeys,
+    CreateKeyRefused, KeyClaimRefused, KeyRecord, KeyScope, KeyUse, MAX_KEYS, MadeKey, NewKey, NewUserKey,
+    RevokeKeys, RotateKey, RotateKeyRefused, RotatedKey, WhichKeys,
 };
 use domain::audit::{Actor, AuditEntry};
 use domain::change::Change;
 use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId, UserId};
+use domain::idempotency::{KeyedRequest, Verdict};
 use domain::page::{Page, PageRequest, Position};
 use domain::time::Timestamp;
 use futures_util::future::try_join;
@@ -23,6 +24,7 @@ use super::update::owned_on;
 use crate::audit;
 use crate::change;
 use crate::error::Fault;
+use crate::idempotency_record;
 use crate::lock;
 use crate::login::session;
 use crate::row::{At, can_be_stored};
@@ -167,7 +169,7 @@ async fn page_on(mut db: &Db, holder: ParticipantId, page: &PageRequest) -> Resu
 pub(super) async fn create_on(
     mut db: &Db,
     new: &NewUserKey,
-) -> Result<Result<KeyRecord, CreateKeyRefused>, Fault> {
+) -> Result<Result<MadeKey, CreateKeyRefused>, Fault> {
     // Keys are created one after the other, so that the limit holds.
     lock::users_on(db, &[new.user]).await?;
     let user = users::table.find(new.user.uuid()).filter(users::deleted_at.is_null());
@@ -175,13 +177,52 @@ pub(super) async fn create_on(
         return Ok(Err(CreateKeyRefused::UserGone));
     }
     let holder = ParticipantId::User(new.user);
+    match claim_on(db, new.keyed.as_ref(), &new.key, new.by, new.now).await? {
+        Ok(None) => {}
+        Ok(Some(renewed)) => return Ok(Ok(renewed)),
+        Err(refused) => return Ok(Err(CreateKeyRefused::Claim(refused))),
+    }
     if count_on(db, holder).await? >= u64::from(MAX_KEYS) {
         return Ok(Err(CreateKeyRefused::TooMany));
     }
     insert_on(db, &new.key, holder, new.now).await?;
     audit::append_on(db, [AuditEntry::key_created(new.by, &new.key, holder, new.now)]).await?;
-    let stored = api_keys::table.find(new.key.id.uuid()).select(KeyRow::as_select());
-    stored.first(&mut db).await?.into_record().map(Ok)
+    Ok(Ok(MadeKey { record: record_on(db, new.key.id).await?, replaces: None }))
+}
+
+/// Claims the idempotency key of a request for `key`. On a repetition, the key that the request made is replaced. The
+/// sender, or the agent whose key is rotated, is locked, so repetitions wait for each other.
+pub(super) async fn claim_on(
+    mut db: &Db,
+    keyed: Option<&KeyedRequest>,
+    key: &NewKey,
+    by: Actor,
+    now: Timestamp,
+) -> Result<Result<Option<MadeKey>, KeyClaimRefused>, Fault> {
+    let Some(keyed) = keyed else { return Ok(Ok(None)) };
+    let first = match idempotency_record::remember_on(db, keyed, key.id.into(), now).await? {
+        Verdict::First => return Ok(Ok(None)),
+        Verdict::KeyReused => return Ok(Err(KeyClaimRefused::KeyReused)),
+        Verdict::Repeated(first) => ApiKeyId::new(first.record.uuid()),
+    };
+    // A concurrent rotation is either seen here, or revokes the new key too.
+    let agent = api_keys::table.find(first.uuid()).select(api_keys::agent_id);
+    let agent = agent.first::<Option<Uuid>>(&mut db).await.optional()?.flatten();
+    lock::agents_on(db, &agent.map(AgentId::new).into_iter().collect::<Vec<_>>()).await?;
+    let revoked = revoke_unlogged_on(db, &RevokeKeys { which: WhichKeys::Id(first), by, now }).await?;
+    let Some(old) = revoked.into_iter().next() else { return Ok(Err(KeyClaimRefused::KeySpent)) };
+    let key = match old.decide_replace(key) {
+        Ok(key) => key,
+        Err(spent) => return Ok(Err(spent)),
+    };
+    insert_on(db, &key, old.holder, now).await?;
+    idempotency_record::replace_on(db, keyed, key.id.into()).await?;
+    let record = record_on(db, key.id).await?;
+    let entries =
+        [AuditEntry::key_revoked(by, &old, now), AuditEntry::key_created(by, &key, old.holder, now)];
+    audit::append_on(db, entries).await?;
+    change::append_on(db, [Change::KeyRevoked(old.id)], now).await?;
+    Ok(Ok(Some(MadeKey { record, replaces: Some(old.id) })))
 }
 
 pub(super) async fn revoke_on(
@@ -247,6 +288,14 @@ pub(super) async fn rotate_on(
         return Ok(Err(RotateKeyRefused::HasNoKey));
     }
     let RotateKey { by, now, .. } = *command;
+    match claim_on(db, command.keyed.as_ref(), &command.key, by, now).await? {
+        Ok(None) => {}
+        Ok(Some(MadeKey { record, replaces })) => {
+            let revoked = replaces.into_iter().collect();
+            return Ok(Ok(RotatedKey { agent, expires_at: record.expires_at, revoked }));
+        }
+        Err(refused) => return Ok(Err(RotateKeyRefused::Claim(refused))),
+    }
     let holder = ParticipantId::Agent(agent.id);
     let revoked = revoke_all_of_on(db, holder, by, now).await?;
     insert_on(db, &command.key, holder, now).await?;
@@ -255,7 +304,12 @@ pub(super) async fn rotate_on(
     audit::append_on(db, entries).await?;
     let revoked = revoked.into_iter().map(|key| key.id).collect::<Vec<_>>();
     change::append_on(db, revoked.iter().copied().map(Change::KeyRevoked), now).await?;
-    Ok(Ok(RotatedKey { agent, revoked }))
+    Ok(Ok(RotatedKey { agent, expires_at: command.key.expires_at, revoked }))
+}
+
+async fn record_on(mut db: &Db, key: ApiKeyId) -> Result<KeyRecord, Fault> {
+    let stored = api_keys::table.find(key.uuid()).select(KeyRow::as_select());
+    stored.first(&mut db).await?.into_record()
 }
 
 /// The rows are locked in one order, so that servers do not deadlock.

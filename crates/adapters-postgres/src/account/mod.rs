@@ -2,7 +2,7 @@
 
 mod administration;
 mod create_user;
-mod delete_agent;
+pub(crate) mod delete_agent;
 mod delete_user;
 mod disconnects;
 pub(crate) mod find;
@@ -21,8 +21,8 @@ use async_trait::async_trait;
 use domain::account::{
     AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, Connection,
     CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, MarkAgent, NewAgent,
-    NewUser, OpenSession, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle,
-    UserRepository,
+    NewUser, OpenSession, RegisterRefused, StoredAgent, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
+    UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
@@ -61,9 +61,9 @@ impl AgentRepository for PostgresStore {
     async fn register_agent(
         &self,
         new: NewAgent,
-        on_commit: OnCommit<Agent>,
-    ) -> Result<Result<Agent, RegisterRefused>, StoreError> {
-        let announce = |agent: &Agent| on_commit.run(agent);
+        on_commit: OnCommit<StoredAgent>,
+    ) -> Result<Result<StoredAgent, RegisterRefused>, StoreError> {
+        let announce = |stored: &StoredAgent| on_commit.run(stored);
         self.change(new, |db, new| register_agent::register_agent_on(db, new).boxed(), announce).await
     }
 

@@ -5,13 +5,16 @@ use std::collections::HashMap;
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use domain::account::{Agent, AgentHandle, NewAgent, NewRun, RegisterRefused, UserHandle};
+use domain::account::{
+    Agent, AgentHandle, KeyClaimRefused, MadeKey, NewAgent, NewRun, RegisterRefused, StoredAgent, UserHandle,
+};
 use domain::audit::AuditEntry;
 use domain::id::{OrganizationId, ParticipantId, UserId};
 use uuid::Uuid;
 
 use super::keys;
 use super::row::AgentRow;
+use super::update::owned_on;
 use crate::audit;
 use crate::error::Fault;
 use crate::lock;
@@ -23,7 +26,7 @@ use crate::schema::{agents, users};
 pub(super) async fn register_agent_on(
     mut db: &Db,
     new: &NewAgent,
-) -> Result<Result<Agent, RegisterRefused>, Fault> {
+) -> Result<Result<StoredAgent, RegisterRefused>, Fault> {
     let Some((owner_handle, organization)) = locked_owner_on(db, new.owner).await? else {
         return Ok(Err(RegisterRefused::OwnerGone));
     };
@@ -31,6 +34,13 @@ pub(super) async fn register_agent_on(
     lock::users_on(db, &[new.owner]).await?;
     if handle_and_organization_on(db, new.owner).await?.is_none() {
         return Ok(Err(RegisterRefused::OwnerGone));
+    }
+    if let NewRun::External(key) = &new.run {
+        match keys::claim_on(db, new.keyed.as_ref(), key, new.by, new.now).await? {
+            Ok(None) => {}
+            Ok(Some(renewed)) => return registered_on(db, new.owner, renewed).await,
+            Err(refused) => return Ok(Err(RegisterRefused::Claim(refused))),
+        }
     }
     let same_name = agents::table
         .filter(agents::owner_id.eq(new.owner.uuid()))
@@ -45,7 +55,19 @@ pub(super) async fn register_agent_on(
     let handle = free_handle_on(db, new, &UserHandle::from_stored(owner_handle)).await?;
     let agent = insert_on(db, new, &handle).await?;
     audit::append_on(db, [AuditEntry::agent_registered(new, organization)]).await?;
-    Ok(Ok(agent))
+    Ok(Ok(StoredAgent { agent, renewed: None }))
+}
+
+/// The agent that the first request registered, unless it has a new owner.
+async fn registered_on(
+    db: &Db,
+    owner: UserId,
+    renewed: MadeKey,
+) -> Result<Result<StoredAgent, RegisterRefused>, Fault> {
+    let spent = RegisterRefused::Claim(KeyClaimRefused::KeySpent);
+    let Some(agent) = renewed.record.holder.agent() else { return Ok(Err(spent)) };
+    let Some(agent) = owned_on(db, agent, owner).await? else { return Ok(Err(spent)) };
+    Ok(Ok(StoredAgent { agent: agent.into_agent()?, renewed: Some(renewed) }))
 }
 
 /// The owner's handle, which never changes, and the owner's organization, which is locked.
@@ -87,11 +109,15 @@ async fn insert_on(mut db: &Db, new: &NewAgent, handle: &AgentHandle) -> Result<
         registry_access: true,
         shared_with_organization: false,
         foreign_access: false,
+        exclusive_claims: false,
+        a2a: false,
         is_global: false,
         max_attempts: None,
         created_at: At(new.now),
         updated_at: At(new.now),
         disabled_at: None,
+        paused_at: None,
+        pause_reason: None,
     };
     diesel::insert_into(agents::table).values(&agent).execute(&mut db).await?;
     if let NewRun::External(key) = &new.run {

@@ -20,7 +20,7 @@ use crate::peer::ties_on;
 use crate::plan::quota;
 use crate::row::{self, At};
 use crate::run::Db;
-use crate::schema::{chats, participants};
+use crate::schema::{agents, chats, participants};
 
 pub(super) async fn add_participant_on(
     db: &Db,
@@ -95,13 +95,22 @@ async fn enter_on(
         .select((chats::last_sequence, chats::texts))
         .get_result::<(i64, i64)>(&mut db)
         .await?;
+    let pause = match candidate.id {
+        ParticipantId::User(_) => None,
+        ParticipantId::Agent(agent) => {
+            let pause = agents::table.find(agent.uuid()).select(agents::paused_at);
+            pause.get_result::<Option<At>>(&mut db).await?
+        }
+    };
     let membership = (
         participants::role.eq(role.as_str()),
         participants::status.eq(ParticipantStatus::on_adding(candidate.id).as_str()),
         participants::joined_at.eq(At(now)),
         participants::stopped_at.eq(None::<At>),
+        participants::agent_paused_at.eq(pause),
         participants::read_sequence.eq(read_sequence),
         participants::read_texts.eq(read_texts),
+        participants::muted.eq(false),
     );
     diesel::insert_into(participants::table)
         .values((

@@ -18,15 +18,15 @@ use crate::run::Db;
 use crate::schema::{agents, chats, participants, users};
 
 pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, CreateRefused>, Fault> {
-    let ((account, mut organization), verdict) =
+    let ((account, mut organization, _), verdict) =
         try_join(account_on(db, new.creator), judge_on(db, new)).await?;
-    let (stays, quota) = loop {
+    let (stays, quota, pause) = loop {
         quota::hold_for_chats_on(db, organization).await?;
         let quota = quota::chats_on(db, organization);
-        let (stays, quota, (_, now)) =
+        let (stays, quota, (_, now, pause)) =
             try_join3(stays_on(db, new.creator), quota, account_on(db, new.creator)).await?;
         if now == organization {
-            break (stays, quota);
+            break (stays, quota, pause);
         }
         // The owner moved before the lock was taken.
         organization = now;
@@ -45,7 +45,7 @@ pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, Cre
     let chat = new.clone().into_chat();
     try_join3(
         insert_on(db, &chat, organization),
-        enter_on(db, &chat, new.creator, account),
+        enter_on(db, &chat, new.creator, (account, pause)),
         audit::append_on(db, [AuditEntry::chat_created(&chat, new.creator, organization)]),
     )
     .await?;
@@ -60,19 +60,21 @@ async fn judge_on(db: &Db, new: &NewChat) -> Result<Verdict, Fault> {
     }
 }
 
-/// The accountable user, and that user's organization, which the chat will belong to.
-async fn account_on(mut db: &Db, who: ParticipantId) -> Result<(Uuid, OrganizationId), Fault> {
-    let (account, organization) = match who {
+/// The accountable user, and that user's organization, which the chat will belong to; the pause of an agent.
+async fn account_on(mut db: &Db, who: ParticipantId) -> Result<(Uuid, OrganizationId, Option<At>), Fault> {
+    let (account, organization, pause) = match who {
         ParticipantId::User(user) => {
             let account = users::table.find(user.uuid());
-            account.select((users::id, users::organization_id)).first(&mut db).await?
+            let (account, organization) =
+                account.select((users::id, users::organization_id)).first(&mut db).await?;
+            (account, organization, None)
         }
         ParticipantId::Agent(agent) => {
             let account = agents::table.inner_join(users::table).filter(agents::id.eq(agent.uuid()));
-            account.select((users::id, users::organization_id)).first(&mut db).await?
+            account.select((users::id, users::organization_id, agents::paused_at)).first(&mut db).await?
         }
     };
-    Ok((account, OrganizationId::new(organization)))
+    Ok((account, OrganizationId::new(organization), pause))
 }
 
 /// Returns whether `who` exists, and prevents its deletion.
@@ -108,7 +110,12 @@ async fn insert_on(mut db: &Db, chat: &Chat, organization: OrganizationId) -> Re
     Ok(())
 }
 
-async fn enter_on(mut db: &Db, chat: &Chat, creator: ParticipantId, account: Uuid) -> Result<(), Fault> {
+async fn enter_on(
+    mut db: &Db,
+    chat: &Chat,
+    creator: ParticipantId,
+    (account, pause): (Uuid, Option<At>),
+) -> Result<(), Fault> {
     diesel::insert_into(participants::table)
         .values((
             participants::chat_id.eq(chat.id.uuid()),
@@ -119,6 +126,7 @@ async fn enter_on(mut db: &Db, chat: &Chat, creator: ParticipantId, account: Uui
             participants::chat_created_at.eq(At(chat.created_at)),
             participants::joined_at.eq(At(chat.created_at)),
             participants::account_id.eq(account),
+            participants::agent_paused_at.eq(pause),
         ))
         .execute(&mut db)
         .await?;

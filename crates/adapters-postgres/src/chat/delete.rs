@@ -12,13 +12,15 @@ use uuid::Uuid;
 
 use super::load::{locked_chat_on, standing_on};
 use crate::audit;
+use crate::board;
 use crate::change;
 use crate::error::Fault;
+use crate::file;
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::{chats, participants};
 
-pub(super) async fn delete_on(
+pub(crate) async fn delete_on(
     db: &Db,
     command: &DeleteChat,
 ) -> Result<Result<DeletedChat, DeleteRefused>, Fault> {
@@ -33,6 +35,8 @@ pub(super) async fn delete_on(
     let empties = empty_on(db, chat.id, command.now);
     let audited = audit::append_on(db, [AuditEntry::chat_deleted(command)]);
     let (participants, (), ()) = try_join3(empties, mark_on(db, chat.id, command.now), audited).await?;
+    board::mark_on(db, chat.id, command.now).await?;
+    file::expire_on(db, chat.id, command.now).await?;
     change::append_on(db, [Change::ParticipantsRemoved(chat.id)], command.now).await?;
     Ok(Ok(DeletedChat { chat, participants, deleted_at: command.now }))
 }

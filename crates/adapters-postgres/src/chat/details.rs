@@ -6,12 +6,14 @@ use std::collections::HashMap;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use domain::board::TaskCounts;
 use domain::chat::{ChatAgent, ChatDetails, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::row::{ParticipantRow, StandingRow};
+use crate::board::COUNT_COLUMNS;
 use crate::error::Fault;
 use crate::message::row::status::{FAILED, PROCESSING};
 use crate::row::{At, Id};
@@ -22,8 +24,8 @@ use crate::statement::statement;
 pub(crate) async fn details_on(db: &Db, chats: &[ChatId]) -> Result<HashMap<ChatId, ChatDetails>, Fault> {
     let (works, heads) = try_join(works_on(db, chats), heads_on(db, chats, true)).await?;
     let mut details = HashMap::with_capacity(chats.len());
-    for (chat, work, interrupted) in works {
-        details.insert(chat, ChatDetails { agents: Vec::new(), work, interrupted });
+    for (chat, work) in works {
+        details.insert(chat, work);
     }
     for (chat, head) in heads {
         let agents = head.participants.into_iter().filter_map(|participant| {
@@ -40,9 +42,9 @@ pub(super) fn uuids(chats: &[ChatId]) -> Vec<Uuid> {
 }
 
 /// Seeks from each agent of a chat to its unfinished work there, that is, attempts under way and
-/// failed ones. Whether one is stopped is in the rows of the agents. The limits keep PostgreSQL from reading all
-/// open work of the agents elsewhere.
-async fn works_on(mut db: &Db, chats: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus, Vec<AgentId>)>, Fault> {
+/// failed ones. Whether one is stopped is in the rows of the agents, and the counts of tasks in that of the board. The
+/// limits keep PostgreSQL from reading all open work of the agents elsewhere.
+async fn works_on(mut db: &Db, chats: &[ChatId]) -> Result<Vec<(ChatId, ChatDetails)>, Fault> {
     let agents = |columns: &str, status: &str, last: &str| {
         format!(
             "(SELECT {columns} FROM participants CROSS JOIN LATERAL (\
@@ -57,26 +59,45 @@ async fn works_on(mut db: &Db, chats: &[ChatId]) -> Result<Vec<(ChatId, WorkStat
     let counts = format!("{PROCESSING} AND NOT EXISTS (SELECT FROM agents {DOUBTFUL})");
     let interrupted =
         format!("{PROCESSING} AND EXISTS (SELECT FROM agents {DOUBTFUL} AND agents.disabled_at IS NULL)");
-    let rows = statement::<(SqlUuid, Bool, Bool, Bool, Nullable<Array<SqlUuid>>)>(format!(
-        "SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL, EXISTS (SELECT FROM participants \
+    let rows = statement::<(SqlUuid, Bool, Bool, Bool, Nullable<Array<SqlUuid>>, Nullable<Array<BigInt>>)>(
+        format!(
+            "SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL, EXISTS (SELECT FROM participants \
          WHERE participants.chat_id = chat.id AND participants.kind = 'Agent' AND participants.left_at IS NULL \
          AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL) OFFSET 0), \
-         {} \
+         {}, (SELECT ARRAY[{COUNT_COLUMNS}] FROM boards \
+         WHERE boards.chat_id = chat.id OFFSET 0) \
          FROM unnest(?) AS chat (id) LEFT JOIN LATERAL (SELECT organizations.paused_at FROM chats \
          JOIN organizations ON organizations.id = chats.organization_id WHERE chats.id = chat.id OFFSET 0) \
          AS paused ON TRUE \
          LEFT JOIN LATERAL {} AS working ON TRUE LEFT JOIN LATERAL {} AS failed ON TRUE",
-        agents("array_agg(participants.participant_id)", &interrupted, ""),
-        any(&counts),
-        any(FAILED),
-    ));
+            agents("array_agg(participants.participant_id)", &interrupted, ""),
+            any(&counts),
+            any(FAILED),
+        ),
+    );
     let rows = rows.bind::<Array<SqlUuid>, _>(uuids(chats));
-    let rows = rows.load::<(Uuid, bool, bool, bool, Option<Vec<Uuid>>)>(&mut db).await?;
-    let work = |(chat, working, failed, stopped, interrupted): (_, _, _, _, Option<Vec<Uuid>>)| {
-        let interrupted = interrupted.unwrap_or_default().into_iter().map(AgentId::new).collect();
-        (ChatId::new(chat), WorkStatus::of(stopped, failed, working), interrupted)
-    };
-    Ok(rows.into_iter().map(work).collect())
+    let rows = rows.load::<WorkRow>(&mut db).await?;
+    Ok(rows.into_iter().map(WorkRow::into_details).collect())
+}
+
+#[derive(Queryable)]
+struct WorkRow {
+    chat_id: Uuid,
+    working: bool,
+    failed: bool,
+    stopped: bool,
+    interrupted: Option<Vec<Uuid>>,
+    tasks: Option<Vec<i64>>,
+}
+
+impl WorkRow {
+    fn into_details(self) -> (ChatId, ChatDetails) {
+        let interrupted = self.interrupted.unwrap_or_default().into_iter().map(AgentId::new).collect();
+        let tasks = self.tasks.and_then(|counts| counts.try_into().ok()).map(TaskCounts::of);
+        let work = WorkStatus::of(self.stopped, self.failed, self.working);
+        let tasks = tasks.unwrap_or_default();
+        (ChatId::new(self.chat_id), ChatDetails { agents: Vec::new(), work, interrupted, tasks })
+    }
 }
 
 /// An agent whose open attempt does not count: it is disabled, or its last socket has ended since the attempt began.

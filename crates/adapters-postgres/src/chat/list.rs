@@ -7,16 +7,16 @@
 use std::collections::HashMap;
 use std::future::Future;
 
-use diesel::sql_types::{BigInt, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{ChatListing, ChatParts, ChatSort, ListedChat, Participant};
 use domain::id::{ChatId, ParticipantId, RecordId, UserId};
-use domain::page::{Order, Page, PageRequest, Position, fitting};
+use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position, fitting};
 use domain::time::Timestamp;
 use futures_util::future::{try_join, try_join5};
 use uuid::Uuid;
 
-use super::details::{details_on, heads_on, standings_on};
+use super::details::{details_on, heads_on, standings_on, uuids};
 use super::load::{CHAT_COLUMNS, SqlChat};
 use super::mark_read::unread_on;
 use super::newest::{Newest, newest_on, newest_weights_on};
@@ -44,6 +44,29 @@ pub(super) async fn list_on(
     rows.truncate(limit);
     more |= fill_on(db, viewer, listing.parts, page.max_bytes(), &mut rows).await?;
     Ok(Page::part(rows, more, total, |listed| listing.sort.position(&listed.chat)))
+}
+
+pub(super) async fn list_some_on(
+    mut db: &Db,
+    viewer: UserId,
+    chats: &[ChatId],
+    parts: ChatParts,
+) -> Result<Page<ListedChat>, Fault> {
+    let found = statement::<SqlChat>(format!(
+        "SELECT found.* FROM unnest(?) AS wanted (id) CROSS JOIN LATERAL (\
+             SELECT {CHAT_COLUMNS} FROM participants JOIN chats ON chats.id = participants.chat_id \
+             WHERE participants.chat_id = wanted.id AND account_id = ? AND left_at IS NULL \
+             AND chats.deleted_at IS NULL LIMIT 1) AS found ORDER BY id"
+    ));
+    let found = found
+        .bind::<Array<SqlUuid>, _>(uuids(chats))
+        .bind::<SqlUuid, _>(viewer.uuid())
+        .load::<ChatRow>(&mut db)
+        .await?;
+    let mut rows =
+        found.into_iter().map(|chat| Ok(chat.into_chat()?.into())).collect::<Result<Vec<_>, Fault>>()?;
+    let more = fill_on(db, ParticipantId::User(viewer), parts, PAGE_BYTES, &mut rows).await?;
+    Ok(Page::part(rows, more, None, |listed: &ListedChat| ChatSort::Created.position(&listed.chat)))
 }
 
 /// The memberships to read, and the conditions on their chats.
@@ -119,18 +142,7 @@ impl Chosen {
             .bind::<BigInt, _>(page.slice.offset())
             .load::<ChatRow>(&mut db)
             .await?;
-        let record = |chat: ChatRow| {
-            let chat = chat.into_chat()?;
-            Ok(ListedChat {
-                chat,
-                details: None,
-                roster: None,
-                last_message: None,
-                standing: None,
-                unread: None,
-            })
-        };
-        chats.into_iter().map(record).collect()
+        chats.into_iter().map(|chat| Ok(chat.into_chat()?.into())).collect()
     }
 }
 

@@ -70,6 +70,7 @@ pub(crate) async fn membership_on(
             participants::role,
             participants::status,
             participants::stopped_at,
+            participants::agent_paused_at,
             participants::joined_at,
             organizations::paused_at.nullable(),
         ))

@@ -2,7 +2,7 @@
 
 mod add_participant;
 mod create;
-mod delete;
+pub(crate) mod delete;
 pub(crate) mod details;
 mod list;
 pub(crate) mod load;
@@ -14,21 +14,26 @@ mod remove_participant;
 pub(crate) mod rename;
 #[path = "../../../sql-rows/chat.rs"]
 pub(crate) mod row;
+mod set_participant_role;
+
+use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+
 use domain::chat::{
-    AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
-    ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
-    MarkRead, MarkReadRefused, MarkedRead, NewChat, OwnMembership, ParticipantRepository, RemoveParticipant,
-    RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat, Unread,
+    AddParticipant, AddRefused, AddedParticipant, ChangedParticipant, Chat, ChatFilter, ChatListing,
+    ChatOverview, ChatParts, ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance,
+    FoundChat, ListedChat, MarkRead, MarkReadRefused, MarkedRead, MarkedRooms, NewChat, OwnMembership,
+    ParticipantRepository, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
+    RenameChatRefused, Roster, SetParticipantRole, SetParticipantRoleRefused, ShownChat,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
-use futures_util::FutureExt;
+use futures_util::{FutureExt, TryFutureExt};
 
 use crate::PostgresStore;
 use crate::error::Fault;
@@ -54,13 +59,25 @@ impl ChatRepository for PostgresStore {
         &self,
         viewer: UserId,
         chat: ChatId,
+        parts: ChatParts,
         count_messages: bool,
     ) -> Result<Option<FoundChat>, StoreError> {
-        let given = (viewer, chat, count_messages);
-        self.read(given, |db, (viewer, chat, count)| {
-            read::find_with_details_on(db, *viewer, *chat, *count).boxed()
+        let given = (viewer, chat, parts, count_messages);
+        self.read(given, |db, (viewer, chat, parts, count)| {
+            read::find_with_details_on(db, *viewer, *chat, *parts, *count).boxed()
         })
         .await
+    }
+
+    async fn list_some(
+        &self,
+        viewer: UserId,
+        chats: Vec<ChatId>,
+        parts: ChatParts,
+    ) -> Result<Page<ListedChat>, StoreError> {
+        let given = (viewer, chats, parts);
+        self.read(given, |db, (viewer, chats, parts)| list::list_some_on(db, *viewer, chats, *parts).boxed())
+            .await
     }
 
     async fn list(
@@ -96,13 +113,6 @@ impl ChatRepository for PostgresStore {
         self.change(command, |db, command| rename::rename_on(db, command).boxed(), announce).await
     }
 
-    async fn unread(&self, reader: UserId, chat: ChatId) -> Result<Option<Unread>, StoreError> {
-        let unread = self.query((reader, chat), |db, (reader, chat)| {
-            async move { mark_read::unread_on(db, *reader, &[*chat]).await }.boxed()
-        });
-        Ok(unread.await?.remove(&chat))
-    }
-
     async fn mark_read(
         &self,
         command: MarkRead,
@@ -110,6 +120,20 @@ impl ChatRepository for PostgresStore {
     ) -> Result<Result<MarkedRead, MarkReadRefused>, StoreError> {
         let announce = |marked: &MarkedRead| on_commit.run(marked);
         self.change(command, |db, command| mark_read::mark_read_on(db, command).boxed(), announce).await
+    }
+
+    async fn mark_all_read(
+        &self,
+        reader: UserId,
+        on_commit: OnCommit<MarkedRooms>,
+    ) -> Result<MarkedRooms, StoreError> {
+        let announce = |marked: &MarkedRooms| on_commit.run(marked);
+        let marked = self.change(
+            reader,
+            |db, reader| mark_read::mark_all_read_on(db, *reader).map_ok(Ok::<_, Infallible>).boxed(),
+            announce,
+        );
+        marked.await.map(|Ok(marked)| marked)
     }
 
     async fn delete(
@@ -166,6 +190,19 @@ impl ParticipantRepository for PostgresStore {
             command,
             |db, command| remove_participant::remove_participant_on(db, command).boxed(),
             |removed| on_commit.run(removed),
+        )
+        .await
+    }
+
+    async fn set_participant_role(
+        &self,
+        command: SetParticipantRole,
+        on_commit: OnCommit<ChangedParticipant>,
+    ) -> Result<Result<ChangedParticipant, SetParticipantRoleRefused>, StoreError> {
+        self.change(
+            command,
+            |db, command| set_participant_role::set_participant_role_on(db, command).boxed(),
+            |changed| on_commit.run(changed),
         )
         .await
     }

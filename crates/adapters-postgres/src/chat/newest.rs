@@ -1,10 +1,11 @@
-//! The newest messages of chats, for lists.
+//! The newest texts or other messages of chats, for lists.
 
 use std::collections::HashMap;
 
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use domain::chat::SEARCHED_SEQUENCES;
 use domain::delivery::SHOWN_ATTEMPTS;
 use domain::id::ChatId;
 use domain::message::Message;
@@ -27,8 +28,9 @@ pub(super) struct Newest {
     pub(super) weight: usize,
 }
 
-/// The newest message of each chat: one index step, and one for each of its records. Lengths are in
-/// the head of a row, so no content is read.
+/// The newest text of each chat, or else its newest message, with a step for each of its records. Lengths are in the head
+/// of a row, so no content is read. The search walks back one message at a time; otherwise PostgreSQL would sort all
+/// candidates.
 pub(super) async fn newest_weights_on(
     mut db: &Db,
     chats: &[ChatId],
@@ -40,7 +42,17 @@ pub(super) async fn newest_weights_on(
          + coalesce((SELECT sum({RECORD_BYTES} + least(current_attempt, {SHOWN_ATTEMPTS}) * {ATTEMPT_BYTES}) \
                      FROM (SELECT 1) AS one {records}), 0) AS bigint) \
          FROM unnest(?) AS chat (id) CROSS JOIN LATERAL (\
-             SELECT * FROM messages WHERE messages.chat_id = chat.id ORDER BY sequence DESC LIMIT 1) AS messages"
+             WITH RECURSIVE back AS (\
+                 (SELECT sequence, kind, (SELECT last_sequence FROM chats WHERE chats.id = chat.id) AS last \
+                  FROM messages AS newest WHERE newest.chat_id = chat.id ORDER BY sequence DESC LIMIT 1) \
+                 UNION ALL SELECT before.* FROM back CROSS JOIN LATERAL (\
+                     SELECT sequence, kind, back.last FROM messages AS one \
+                     WHERE one.chat_id = chat.id AND one.sequence < back.sequence \
+                     AND one.sequence > back.last - {SEARCHED_SEQUENCES} ORDER BY sequence DESC LIMIT 1) AS before \
+                 WHERE back.kind <> 'text') \
+             SELECT sequence FROM back ORDER BY kind = 'text' DESC, sequence DESC LIMIT 1) AS last \
+         CROSS JOIN LATERAL (SELECT * FROM messages WHERE messages.chat_id = chat.id \
+             AND messages.sequence = last.sequence OFFSET 0) AS messages"
     ));
     let rows = rows.bind::<Array<SqlUuid>, _>(uuids(chats)).load::<(Uuid, Uuid, i64)>(&mut db).await?;
     let newest = |(chat, id, weight)| {

@@ -2,12 +2,12 @@
 
 use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::chat::{Chat, Entrance, FoundChat, Membership, Participant, Roster, Standing};
+use domain::chat::{Chat, ChatParts, Entrance, FoundChat, Membership, Participant, Roster, Standing};
 use domain::id::{ChatId, ParticipantId, Sequence, UserId};
 use domain::message::{MessageKind, counts_by_kind};
 use futures_util::future::try_join;
 
-use super::details::details_on;
+use super::list::list_some_on;
 use super::load::{participants_on, viewed_chat_on};
 use crate::error::Fault;
 use crate::row;
@@ -34,14 +34,13 @@ pub(super) async fn find_with_details_on(
     db: &Db,
     viewer: UserId,
     id: ChatId,
+    parts: ChatParts,
     count_messages: bool,
 ) -> Result<Option<FoundChat>, Fault> {
-    let Some(chat) = find_on(db, ParticipantId::User(viewer), id).await? else { return Ok(None) };
-    let room = [id];
-    let (mut details, message_counts) =
-        try_join(details_on(db, &room), counts_on(db, id, count_messages)).await?;
-    let details = details.remove(&id).unwrap_or_default();
-    Ok(Some(FoundChat { chat, details, message_counts }))
+    let rooms = [id];
+    let (mut found, message_counts) =
+        try_join(list_some_on(db, viewer, &rooms, parts), counts_on(db, id, count_messages)).await?;
+    Ok(found.rows.pop().map(|listed| FoundChat { listed, message_counts }))
 }
 
 /// Runs along the index of events, without reading messages: the chat stores the number of all.

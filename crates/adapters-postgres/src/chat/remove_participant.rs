@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
+use domain::board::Actor;
 use domain::change::Change;
 use domain::chat::membership::decide_remove;
 use domain::chat::{Chat, RemoveParticipant, RemoveRefused, RemovedParticipant, Role};
@@ -13,6 +14,7 @@ use futures_util::future::try_join3;
 use super::load::{locked_chat_on, membership_on, participants_on};
 use super::touch_on;
 use crate::audit;
+use crate::board;
 use crate::change;
 use crate::error::Fault;
 use crate::row::At;
@@ -39,12 +41,15 @@ pub(super) async fn remove_participant_on(
     let leaves = leave_on(db, chat.id, command.target, command.now);
     let audited = audit::append_on(db, [AuditEntry::participant_removed(command, target.id)]);
     try_join3(leaves, touch_on(db, chat.id, command.now), audited).await?;
+    let actor = Actor::from(target.clone());
+    let dropped = board::drop_on(db, &actor, Some(chat.id), command.drop_reason(), command.now).await?;
     change::append_on(db, [Change::ParticipantsRemoved(chat.id)], command.now).await?;
-    Ok(Ok(RemovedParticipant { chat: Chat { updated_at: command.now, ..chat }, participant: target }))
+    let chat = Chat { updated_at: command.now, ..chat };
+    Ok(Ok(RemovedParticipant { chat, participant: target, dropped }))
 }
 
 /// The number of the chat's owners.
-async fn owners_on(mut db: &Db, chat: ChatId) -> Result<usize, Fault> {
+pub(super) async fn owners_on(mut db: &Db, chat: ChatId) -> Result<usize, Fault> {
     let owners = participants::table
         .filter(participants::chat_id.eq(chat.uuid()))
         .filter(participants::role.eq(Role::Owner.as_str()))

@@ -1,16 +1,18 @@
 //! Storing a new title or default deadline of a chat.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::chat::{Chat, RenameChat, RenameChatRefused, ShownChat};
 use domain::id::{ChatId, UserId};
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join3};
 use uuid::Uuid;
 
-use super::details::details_on;
+use super::details::{details_on, uuids};
 use super::load::{locked_chat_on, standing_on};
-use super::row::{max_hops_column, respond_within_column};
+use super::row::{ChatRow, max_hops_column, respond_within_column};
 use crate::audit;
 use crate::error::Fault;
 use crate::row::At;
@@ -49,20 +51,36 @@ pub(super) async fn rename_on(
 /// A chat that was just changed, as its humans see it.
 pub(crate) async fn shown_on(db: &Db, chat: Chat) -> Result<ShownChat, Fault> {
     let room = [chat.id];
-    let (users, mut details) = try_join(users_on(db, chat.id), details_on(db, &room)).await?;
-    let details = details.remove(&chat.id).unwrap_or_default();
-    Ok(ShownChat { chat, details, users })
+    let (mut users, mut details) = try_join(users_on(db, &room), details_on(db, &room)).await?;
+    Ok(ShownChat::with_parts(chat, &mut users, &mut details))
 }
 
-/// The humans in a chat, by id.
-async fn users_on(mut db: &Db, chat: ChatId) -> Result<Vec<UserId>, Fault> {
-    let users = participants::table
-        .filter(participants::chat_id.eq(chat.uuid()))
+/// Those of the chats that exist, as their humans see them.
+pub(crate) async fn all_shown_on(db: &Db, chats: &[ChatId]) -> Result<Vec<ShownChat>, Fault> {
+    let read = try_join3(rooms_on(db, chats), users_on(db, chats), details_on(db, chats));
+    let (rooms, mut users, mut details) = read.await?;
+    let shown = |row: ChatRow| Ok(ShownChat::with_parts(row.into_chat()?, &mut users, &mut details));
+    rooms.into_iter().map(shown).collect()
+}
+
+async fn rooms_on(mut db: &Db, chats: &[ChatId]) -> Result<Vec<ChatRow>, Fault> {
+    let found = chats::table.filter(chats::id.eq_any(uuids(chats))).filter(chats::deleted_at.is_null());
+    Ok(found.select(ChatRow::as_select()).load(&mut db).await?)
+}
+
+/// The humans in chats, by id.
+async fn users_on(mut db: &Db, chats: &[ChatId]) -> Result<HashMap<ChatId, Vec<UserId>>, Fault> {
+    let found = participants::table
+        .filter(participants::chat_id.eq_any(uuids(chats)))
         .filter(participants::kind.eq("User"))
         .filter(participants::left_at.is_null())
-        .order(participants::participant_id)
-        .select(participants::participant_id)
-        .load::<Uuid>(&mut db)
+        .order((participants::chat_id, participants::participant_id))
+        .select((participants::chat_id, participants::participant_id))
+        .load::<(Uuid, Uuid)>(&mut db)
         .await?;
-    Ok(users.into_iter().map(UserId::new).collect())
+    let mut users = HashMap::<_, Vec<_>>::with_capacity(chats.len());
+    for (chat, user) in found {
+        users.entry(ChatId::new(chat)).or_default().push(UserId::new(user));
+    }
+    Ok(users)
 }

@@ -36,7 +36,7 @@ fn executions(agent: AgentId, condition: &str) -> Statement<'static, Columns> {
     let at_work = format!("{open} AND deliveries.current_attempt > 0");
     statement(format!(
         "SELECT participants.chat_id, participants.chat_created_at, participants.joined_at, \
-         coalesce(participants.stopped_at, organizations.paused_at), chats.updated_at, \
+         coalesce(participants.stopped_at, participants.agent_paused_at, organizations.paused_at), chats.updated_at, \
          working.yes IS NOT NULL, failed.yes IS NOT NULL, open.yes IS NOT NULL, processed.yes IS NOT NULL \
          FROM participants JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
          LEFT JOIN organizations ON organizations.id = chats.organization_id \

@@ -2,13 +2,18 @@
 
 mod executions;
 mod pause;
+mod pause_agent;
 #[path = "../../../sql-rows/control.rs"]
 pub(crate) mod row;
 mod stop;
 
 use async_trait::async_trait;
+use domain::account::Agent;
 use domain::chat::StopRefused;
-use domain::control::{AgentInChat, ControlRepository, Execution, InterruptAgent, SetStopped, StoppedChat};
+use domain::control::{
+    AgentInChat, ControlRepository, Execution, InterruptAgent, SetAgentPaused, SetAgentPausedRefused,
+    SetStopped, StoppedChat,
+};
 use domain::id::{AgentId, ChatId, OrganizationId, UserId};
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -27,6 +32,15 @@ impl ControlRepository for PostgresStore {
         self.change(command, |db, command| stop::set_stopped_on(db, command).boxed(), announce).await
     }
 
+    async fn set_agent_paused(
+        &self,
+        command: SetAgentPaused,
+        on_commit: OnCommit<Agent>,
+    ) -> Result<Result<Agent, SetAgentPausedRefused>, StoreError> {
+        let announce = |agent: &Agent| on_commit.run(agent);
+        self.change(command, |db, command| pause_agent::set_paused_on(db, command).boxed(), announce).await
+    }
+
     async fn executions(
         &self,
         owner: UserId,
@@ -40,7 +54,7 @@ impl ControlRepository for PostgresStore {
 
     async fn memberships_among(
         &self,
-        organization: OrganizationId,
+        organization: Option<OrganizationId>,
         agents: Vec<(AgentId, ChatId)>,
     ) -> Result<Vec<AgentInChat>, StoreError> {
         self.query((organization, agents), |db, (organization, agents)| {

@@ -72,7 +72,7 @@ async fn agents_on(mut db: &Db, chat: ChatId) -> Result<Vec<AgentInChat>, Fault>
         .select((
             participants::participant_id,
             participants::joined_at,
-            participants::stopped_at.is_not_null(),
+            participants::stopped_at.is_not_null().or(participants::agent_paused_at.is_not_null()),
         ))
         .load::<(Uuid, At, bool)>(&mut db)
         .await?;

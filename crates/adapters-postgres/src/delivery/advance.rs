@@ -1,20 +1,27 @@
 //! Storing one step of an agent's work, whatever it needs.
 
+use std::convert::Infallible;
+use std::sync::LazyLock;
+
 use diesel::prelude::*;
-use diesel::sql_types::{Integer, Nullable, Uuid as SqlUuid};
+use diesel::sql_types::{Bool, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Delivery, MaxAttempts};
+use domain::delivery::{
+    AdvanceDelivery, AdvanceRefused, Advanced, Claims, Delivery, MaxAttempts, RenewClaims,
+};
 use domain::id::{AgentId, MessageId, ParticipantId};
 use futures_util::future::{join4, try_join};
 
 use super::save::SteppedRecords;
-use crate::account::row::max_attempts;
+use crate::account::row::StepSettings;
 use crate::chat::activate_on;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::lock;
 use crate::message::load::{RecordColumns, message_on, record_columns};
 use crate::message::row::DeliveryRow;
+use crate::message::row::status::PROCESSING;
+use crate::row::At;
 use crate::run::Db;
 use crate::schema::messages;
 use crate::statement::statement;
@@ -25,15 +32,15 @@ pub(super) async fn advance_on(
 ) -> Result<Result<Advanced, AdvanceRefused>, Fault> {
     let agent = ParticipantId::Agent(command.agent);
     // The later reads see the commits before the first one's lock.
-    let (sequence, membership, before, max) = join4(
+    let (sequence, membership, before, settings) = join4(
         sequence_on(db, command),
         membership_on(db, agent, command.chat),
         record_on(db, command.agent, command.message),
-        max_attempts_on(db, command.agent),
+        settings_on(db, command.agent),
     )
     .await;
     let Some(own) = membership? else { return Ok(Err(AdvanceRefused::NotFound)) };
-    if own.state.is_stopped {
+    if own.state.is_halted() {
         return Ok(Err(AdvanceRefused::Stopped));
     }
     let Some(sequence) = sequence? else { return Ok(Err(AdvanceRefused::NotFound)) };
@@ -46,7 +53,8 @@ pub(super) async fn advance_on(
         }
     }
     let before = before.unwrap_or_else(|| Delivery::unaddressed(command.agent));
-    let after = match before.clone().step(&command.step, max?, command.now) {
+    let (max, claims) = settings?;
+    let after = match before.clone().step(&command.step, command.terms(max, claims), command.now) {
         Ok(after) => after,
         Err(refused) => return Ok(Err(refused.into())),
     };
@@ -57,7 +65,7 @@ pub(super) async fn advance_on(
     let message = message_on(db, command.chat, command.message).await?;
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
-    Ok(Ok(Advanced { message, delivery: after }))
+    Ok(Ok(command.advanced(message, after)))
 }
 
 /// The message's sequence in its chat. The message is locked against other steps, so that the event
@@ -73,14 +81,46 @@ async fn sequence_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<i6
         .optional()?)
 }
 
-/// The limit of the agent.
-async fn max_attempts_on(mut db: &Db, agent: AgentId) -> Result<Option<MaxAttempts>, Fault> {
-    let max = statement::<Nullable<Integer>>("SELECT max_attempts FROM agents WHERE id = ?")
+/// The settings of the agent.
+async fn settings_on(mut db: &Db, agent: AgentId) -> Result<(Option<MaxAttempts>, Claims), Fault> {
+    const SETTINGS: &str = "SELECT max_attempts, exclusive_claims FROM agents WHERE id = ?";
+    let found = statement::<(Nullable<Integer>, Bool)>(SETTINGS)
         .bind::<SqlUuid, _>(agent.uuid())
-        .get_result::<Option<i32>>(&mut db)
+        .get_result::<StepSettings>(&mut db)
         .await
         .optional()?;
-    max.flatten().map(max_attempts).transpose()
+    found.unwrap_or_default().into_settings()
+}
+
+/// Deliveries on which somebody works at this moment are left out: they are being closed, or renewed as well.
+static RENEW: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "UPDATE deliveries SET claimed_until = ? FROM (SELECT agent_id, chat_id, sequence FROM deliveries \
+         WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0 \
+         AND claimed_until > ? AND claimed_until <= ? AND {PROCESSING} AND CASE WHEN ?::uuid IS NULL \
+         THEN started_at > ? ELSE sequence = \
+         (SELECT sequence FROM messages WHERE messages.id = ? AND messages.chat_id = deliveries.chat_id) END \
+         ORDER BY sequence FOR NO KEY UPDATE OF deliveries SKIP LOCKED) AS renewed \
+         WHERE deliveries.agent_id = renewed.agent_id AND deliveries.chat_id = renewed.chat_id \
+         AND deliveries.sequence = renewed.sequence"
+    )
+});
+
+/// Renews claims, except those that began or were renewed a moment ago.
+pub(super) async fn renew_on(mut db: &Db, command: &RenewClaims) -> Result<Result<(), Infallible>, Fault> {
+    let message = command.message.map(MessageId::uuid);
+    statement::<()>(RENEW.as_str())
+        .bind::<Timestamptz, _>(At(command.until))
+        .bind::<SqlUuid, _>(command.agent.uuid())
+        .bind::<SqlUuid, _>(command.chat.uuid())
+        .bind::<Timestamptz, _>(At(command.now))
+        .bind::<Timestamptz, _>(At(command.fresh_after))
+        .bind::<Nullable<SqlUuid>, _>(message)
+        .bind::<Timestamptz, _>(At(command.begun_after))
+        .bind::<Nullable<SqlUuid>, _>(message)
+        .execute(&mut db)
+        .await?;
+    Ok(Ok(()))
 }
 
 /// The record with its newest attempt only, which is all that a step needs. A delivery can be marked

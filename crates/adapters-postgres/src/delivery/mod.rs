@@ -14,7 +14,8 @@ mod unacknowledged;
 use async_trait::async_trait;
 use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryReceipt,
-    DeliveryRepository, HasHumanSubscribers, Listening, NextMessage, Order, ReceiptsRefused, Searched,
+    DeliveryRepository, HasHumanSubscribers, Listening, NextMessage, Order, ReceiptsRefused, RenewClaims,
+    Searched,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use domain::message::Message;
@@ -27,8 +28,14 @@ use crate::PostgresStore;
 
 #[async_trait]
 impl DeliveryRepository for PostgresStore {
-    async fn next(&self, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, StoreError> {
-        self.query((agent, chat), |db, (agent, chat)| next::next_on(db, *agent, *chat).boxed()).await
+    async fn next(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        now: Timestamp,
+    ) -> Result<Option<NextMessage>, StoreError> {
+        let given = (agent, chat, now);
+        self.query(given, |db, (agent, chat, now)| next::next_on(db, *agent, *chat, *now).boxed()).await
     }
 
     async fn list(
@@ -64,6 +71,12 @@ impl DeliveryRepository for PostgresStore {
         on_commit: OnCommit<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
         self.advancer.write(command, on_commit).await
+    }
+
+    async fn renew_claims(&self, command: RenewClaims) -> Result<(), StoreError> {
+        let Ok(()) =
+            self.change_quietly(command, |db, command| advance::renew_on(db, command).boxed()).await?;
+        Ok(())
     }
 
     async fn mark_delivered(

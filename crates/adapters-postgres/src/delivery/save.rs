@@ -77,17 +77,17 @@ async fn save_earlier_on(mut db: &Db, earlier: &[(RecordKey, EarlierAttempt)]) -
 /// A delivery without a row is one that the message does not mention: every other row is written
 /// with its message. The error of an attempt that had ended before is complete in its row only.
 const SAVE_RECORDS: &str = "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, \
-     started_at, processed_at, failed_at, error, dead_at, dead_reason) \
+     started_at, processed_at, failed_at, error, dead_at, dead_reason, claimed_until) \
      SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, \
-         dead_at, dead_reason \
-     FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         dead_at, dead_reason, claimed_until \
+     FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, \
-             dead_at, dead_reason) \
+             dead_at, dead_reason, claimed_until) \
      ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE SET current_attempt = excluded.current_attempt, \
      started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, \
      error = CASE WHEN deliveries.current_attempt = excluded.current_attempt THEN coalesce(deliveries.error, excluded.error) \
          ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, \
-     replaced_by = NULL, held_by = NULL";
+     replaced_by = NULL, held_by = NULL, claimed_until = excluded.claimed_until";
 
 async fn save_records_on(mut db: &Db, records: &BTreeMap<RecordKey, Delivery>) -> Result<(), Fault> {
     let columns = records.values().map(StepColumns::of).collect::<Result<Vec<_>, _>>()?;
@@ -101,7 +101,8 @@ async fn save_records_on(mut db: &Db, records: &BTreeMap<RecordKey, Delivery>) -
         .bind::<Array<Nullable<Timestamptz>>, _>(all.clone().map(|new| new.failed_at).collect::<Vec<_>>())
         .bind::<Array<Nullable<Text>>, _>(all.clone().map(|new| new.error).collect::<Vec<_>>())
         .bind::<Array<Nullable<Timestamptz>>, _>(all.clone().map(|new| new.dead_at).collect::<Vec<_>>())
-        .bind::<Array<Nullable<Text>>, _>(all.map(|new| new.dead_reason).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Text>>, _>(all.clone().map(|new| new.dead_reason).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Timestamptz>>, _>(all.map(|new| new.claimed_until).collect::<Vec<_>>())
         .execute(&mut db)
         .await?;
     Ok(())

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::sql_types::{Array, Bool, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, DeliveryKey, MaxAttempts};
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Claims, DeliveryKey, MaxAttempts};
 use domain::id::{AgentId, MessageId, ParticipantId};
 use domain::message::Message;
 use futures_util::future::{join3, try_join};
@@ -23,7 +23,7 @@ use uuid::Uuid;
 use super::advance::advance_on;
 use super::mark_delivered::LOCK_MESSAGES;
 use super::save::SteppedRecords;
-use crate::account::row::max_attempts;
+use crate::account::row::StepSettings;
 use crate::error::Fault;
 use crate::group_commit::{self, BatchWork, LockWait};
 use crate::message::batch::{MemberKey, Members, STEPPING_MEMBERS, memberships_on};
@@ -158,7 +158,7 @@ async fn lock_on(mut db: &Db, commands: &[AdvanceDelivery]) -> Result<(), Fault>
 
 /// The newest attempt of a step as the step has left it, unless a later step has closed it: it is in
 /// the record, or among the earlier attempts. A step that has ended the delivery and no attempt is known
-/// by the time of that end.
+/// by the time of that end. A renewal leaves no such trace, and does not count.
 const STORED: &str = "SELECT EXISTS (SELECT 1 FROM unnest(?, ?, ?, ?, ?, ?, ?) \
      AS step (agent_id, chat_id, sequence, number, started_at, completed_at, dead_at) \
      LEFT JOIN deliveries ON deliveries.agent_id = step.agent_id AND deliveries.chat_id = step.chat_id \
@@ -173,7 +173,8 @@ const STORED: &str = "SELECT EXISTS (SELECT 1 FROM unnest(?, ?, ?, ?, ?, ?, ?) \
 async fn any_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault> {
     let (mut keys, mut numbers) = (RecordKeys::default(), Vec::new());
     let (mut begun, mut completed, mut ended) = (Vec::new(), Vec::new(), Vec::new());
-    for Advanced { message, delivery } in decided.outcomes.iter().flatten() {
+    let steps = decided.outcomes.iter().flatten().filter(|advanced| !advanced.is_renewal);
+    for Advanced { message, delivery, .. } in steps {
         let Some(newest) = delivery.attempts().last() else { continue };
         keys.extend([(delivery.agent().uuid(), message.chat_id.uuid(), message.sequence.get())]);
         numbers.push(number_column(newest.number)?);
@@ -199,15 +200,16 @@ async fn messages_of_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Vec<Mes
     rows_on(db, ids, "ORDER BY id FOR NO KEY UPDATE SKIP LOCKED").await
 }
 
-/// The locked deliveries, each with the limit of its agent.
-type LockedRecords = HashMap<DeliveryKey, Option<MaxAttempts>>;
+/// The locked deliveries, each with the settings of its agent.
+type LockedRecords = HashMap<DeliveryKey, (Option<MaxAttempts>, Claims)>;
 
 /// A delivery can be marked without the message's lock, so the records have their own.
 macro_rules! records {
     ($locked:literal) => {
         concat!(
             "SELECT messages.id, deliveries.agent_id, \
-             (SELECT max_attempts FROM agents WHERE agents.id = wanted.agent_id) FROM unnest(?, ?) AS wanted (message_id, agent_id) \
+             agents.max_attempts, coalesce(agents.exclusive_claims, FALSE) FROM unnest(?, ?) AS wanted (message_id, agent_id) \
+             LEFT JOIN agents ON agents.id = wanted.agent_id \
              JOIN messages ON messages.id = wanted.message_id \
              JOIN deliveries ON deliveries.agent_id = wanted.agent_id AND deliveries.chat_id = messages.chat_id \
              AND deliveries.sequence = messages.sequence \
@@ -229,14 +231,14 @@ async fn records_of_on(
         LockWait::Brief => records!(" SKIP LOCKED"),
         LockWait::Long => records!(""),
     };
-    let locked = statement::<(SqlUuid, SqlUuid, Nullable<Integer>)>(text)
+    let locked = statement::<(SqlUuid, SqlUuid, (Nullable<Integer>, Bool))>(text)
         .bind::<Array<SqlUuid>, _>(messages)
         .bind::<Array<SqlUuid>, _>(agents)
-        .load::<(Uuid, Uuid, Option<i32>)>(&mut db)
+        .load::<(Uuid, Uuid, StepSettings)>(&mut db)
         .await?;
-    let locked = locked.into_iter().map(|(message, agent, max)| {
+    let locked = locked.into_iter().map(|(message, agent, settings)| {
         let key = DeliveryKey { message: MessageId::new(message), agent: AgentId::new(agent) };
-        Ok((key, max.map(max_attempts).transpose()?))
+        Ok((key, settings.into_settings()?))
     });
     locked.collect()
 }
@@ -258,26 +260,27 @@ impl DecidedSteps {
     ) -> Result<Option<Outcome>, Fault> {
         let key = delivery_of(command);
         let membership = locked_rows.members.get(&membership_of(command));
-        if membership.is_some_and(|state| state.is_stopped) {
+        if membership.is_some_and(|state| state.is_halted()) {
             return Ok(Some(Err(AdvanceRefused::Stopped)));
         }
         // The first activity of a participant makes it active, which needs a change of its own.
         let is_active = membership.is_some_and(|state| state.status == ParticipantStatus::Active);
         let message =
             locked_rows.messages.get_mut(&key.message).filter(|message| message.chat_id == command.chat);
-        let (Some(message), true, Some(max)) = (message, is_active, locked_rows.locked.get(&key)) else {
+        let (Some(message), true, Some(settings)) = (message, is_active, locked_rows.locked.get(&key)) else {
             return Ok(None);
         };
         let record = message.deliveries.iter_mut().find(|record| record.agent() == command.agent);
         let Some(record) = record else { return Ok(None) };
         let row = (key.agent.uuid(), message.chat_id.uuid(), message.sequence.get());
         let before = self.stepped.get(&row).unwrap_or(record).clone();
-        let after = match before.clone().step(&command.step, *max, command.now) {
+        let (max, claims) = *settings;
+        let after = match before.clone().step(&command.step, command.terms(max, claims), command.now) {
             Ok(after) => after,
             Err(refused) => return Ok(Some(Err(refused.into()))),
         };
         self.stepped.add(row, &before, after.clone())?;
         *record = after.clone().shown();
-        Ok(Some(Ok(Advanced { message: message.clone(), delivery: after })))
+        Ok(Some(Ok(command.advanced(message.clone(), after))))
     }
 }

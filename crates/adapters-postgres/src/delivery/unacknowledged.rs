@@ -35,7 +35,7 @@ static SEARCH: LazyLock<String> = LazyLock::new(|| {
          LEFT JOIN LATERAL (SELECT max(sequence) AS last FROM (SELECT sequence {open}) AS open \
          WHERE new.sequence IS NULL) AS examined ON TRUE \
          LEFT JOIN messages ON messages.chat_id = listening.chat_id AND messages.sequence = new.sequence \
-         WHERE (new.sequence IS NOT NULL AND (SELECT coalesce(stopped_at, paused_at) FROM participants \
+         WHERE (new.sequence IS NOT NULL AND (SELECT coalesce(stopped_at, agent_paused_at, paused_at) FROM participants \
          JOIN chats ON chats.id = participants.chat_id \
          LEFT JOIN organizations ON organizations.id = chats.organization_id \
          WHERE participants.chat_id = listening.chat_id AND participants.participant_id = listening.agent_id) IS NULL) \
@@ -130,7 +130,7 @@ pub(super) async fn new_messages_on(
         return Ok(Vec::new());
     }
     let own = membership_on(db, ParticipantId::Agent(agent), chat).await?;
-    if own.is_none_or(|own| own.state.is_stopped) {
+    if own.is_none_or(|own| own.state.is_halted()) {
         return Ok(Vec::new());
     }
     let numbers = sequences.iter().map(|sequence| sequence.get()).collect::<Vec<_>>();

@@ -15,7 +15,7 @@ use crate::plan::quota;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{chats, messages};
-use crate::{audit, idempotency_record, lock};
+use crate::{audit, file, idempotency_record, lock};
 
 pub(super) async fn edit_on(
     mut db: &Db,
@@ -56,6 +56,9 @@ pub(super) async fn delete_on(
         Err(refused) => return Ok(Err(refused)),
     };
     idempotency_record::keep_on(db, &message).await?;
+    if !message.attachments.is_empty() {
+        file::detach_on(db, vec![message.id.uuid()], command.now.plus(command.unattached)).await?;
+    }
     // One after the other: each sees what was committed before it got its lock.
     erase::records_on(db, &[message.id]).await?;
     diesel::delete(messages::table.find(message.id.uuid())).execute(&mut db).await?;

@@ -8,12 +8,14 @@ use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestampt
 use diesel_async::RunQueryDsl;
 use domain::chat::{MemberState, ParticipantStatus};
 use domain::delivery::HeldBy;
+use domain::file::File;
 use domain::foreign::ForeignPolicy;
-use domain::id::{AgentId, ChatId, OrganizationId, ParticipantId, ParticipantKind, RecordId, Sequence};
+use domain::id::{
+    AgentId, ChatId, FileId, OrganizationId, ParticipantId, ParticipantKind, RecordId, Sequence,
+};
 use domain::idempotency::{StoredAnswer, Verdict};
 use domain::message::{
-    AppendDecision, AppendRefused, Appended, ChatPlan, ChatState, MaxHops, Message, NewMessage, PriorResult,
-    Titling,
+    AppendRefused, Appended, ChatPlan, ChatState, MaxHops, Message, NewMessage, PriorResult, Titling,
 };
 use futures_util::future::{join, join3, join4};
 use uuid::Uuid;
@@ -30,7 +32,7 @@ use crate::row::At;
 use crate::run::{Db, execute};
 use crate::schema::participants;
 use crate::statement::statement;
-use crate::usage;
+use crate::{file, usage};
 
 /// The outcome of one message.
 pub(crate) type Outcome = Result<Appended, AppendRefused>;
@@ -45,6 +47,8 @@ pub(crate) struct DecidedAppends {
     pub(super) members: Members,
     /// The addressed agents for which messages may be held because of their origin.
     pub(super) holding: Holding,
+    /// The files that its messages name, locked, with their chats.
+    files: HashMap<FileId, (ChatId, File)>,
     /// The memberships that become active.
     activated: BTreeSet<MemberKey>,
     /// The row version of the written chats; `None` if there is none.
@@ -102,7 +106,7 @@ macro_rules! members {
         concat!(
             "SELECT member.chat_id, member.participant_id, member.status, member.stopped_at IS NOT NULL OR ",
             $paused,
-            " FROM unnest(?, ?) AS wanted (chat_id, participant_id) CROSS JOIN LATERAL (\
+            ", member.agent_paused_at IS NOT NULL FROM unnest(?, ?) AS wanted (chat_id, participant_id) CROSS JOIN LATERAL (\
              SELECT participants.* FROM participants WHERE participants.chat_id = wanted.chat_id \
              AND participants.participant_id = wanted.participant_id AND participants.left_at IS NULL \
              OFFSET 0) AS member"
@@ -172,7 +176,8 @@ async fn decided_on(
     agents_on(db, &mut chats).await?;
     let keyed_requests = news.iter().filter_map(|new| new.keyed.as_ref()).collect::<Vec<_>>();
     let recorded = idempotency_record::recorded_on(db, &keyed_requests).await?;
-    let mut decided = DecidedAppends { holding, ..DecidedAppends::on(chats, members) };
+    let files = file::locked_on(db, news).await?;
+    let mut decided = DecidedAppends { holding, files, ..DecidedAppends::on(chats, members) };
     let mut written_keys = HashMap::new();
     for (index, new) in news.iter().enumerate() {
         let outcome = match earlier_on(db, &recorded, &written_keys, &decided.outcomes, new).await? {
@@ -345,14 +350,14 @@ pub(crate) async fn memberships_on(
     text: &'static str,
 ) -> Result<Members, Fault> {
     let (chats, who) = columns(&wanted);
-    let rows = statement::<(SqlUuid, SqlUuid, Text, Bool)>(text)
+    let rows = statement::<(SqlUuid, SqlUuid, Text, Bool, Bool)>(text)
         .bind::<Array<SqlUuid>, _>(chats)
         .bind::<Array<SqlUuid>, _>(who)
-        .load::<(Uuid, Uuid, String, bool)>(&mut db)
+        .load::<(Uuid, Uuid, String, bool, bool)>(&mut db)
         .await?;
-    let member = |(chat, who, status, is_stopped): (Uuid, Uuid, String, bool)| {
+    let member = |(chat, who, status, is_stopped, is_paused): (Uuid, Uuid, String, bool, bool)| {
         let key = MemberKey { chat: ChatId::new(chat), who };
-        Ok((key, member_state(&status, is_stopped)?))
+        Ok((key, member_state(&status, is_stopped, is_paused)?))
     };
     rows.into_iter().map(member).collect()
 }
@@ -373,7 +378,7 @@ impl DecidedAppends {
     /// An undecided batch.
     pub(super) fn on(chats: HashMap<ChatId, BatchChat>, members: Members) -> Self {
         let (outcomes, holding, activated) = (Vec::new(), Holding::default(), BTreeSet::new());
-        Self { outcomes, chats, members, holding, activated, version: None }
+        Self { outcomes, chats, members, holding, files: HashMap::new(), activated, version: None }
     }
 
     /// The chats that are written.
@@ -425,17 +430,19 @@ impl DecidedAppends {
     pub(super) fn decide(&mut self, index: usize, new: &NewMessage) -> Outcome {
         let Some(chat) = self.chats.get_mut(&new.chat) else { return Err(AppendRefused::NotParticipant) };
         let member = |who| self.members.get(&MemberKey::new(new.chat, who)).copied();
-        let decision = chat.state.append(new.clone(), member, &chat.agents)?;
+        let file = |id| {
+            let found = self.files.get(&id).filter(|(chat, file)| *chat == new.chat && file.is_live(new.now));
+            found.map(|(_, file)| file.clone())
+        };
+        let mut decision = chat.state.append(new.clone(), member, &chat.agents, file)?;
         chat.written = true;
         if decision.activates {
             self.activated.insert(MemberKey::new(new.chat, new.sender));
         }
-        if let Some(titling) = decision.titling {
+        if let Some(titling) = decision.titling.take() {
             chat.titling = Some((index, titling));
         }
-        let AppendDecision { message, recipients, stopped, hop_limit, exceeded, .. } = decision;
-        let (is_paused, foreign) = (chat.state.is_paused, chat.state.foreign);
-        Ok(Appended { message, recipients, stopped, is_paused, foreign, hop_limit, exceeded, titled: None })
+        Ok(decision.into_appended(&chat.state))
     }
 }
 
@@ -463,6 +470,7 @@ pub(super) async fn write_on(
     decided.version = chats?;
     decided.follow(&causes, |_, _| None);
     usage::add_on(db, decided.stored()).await?;
+    file::attach_on(db, decided.stored()).await?;
     hold::hold_on(db, decided).await?;
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {

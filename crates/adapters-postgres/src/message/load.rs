@@ -18,6 +18,7 @@ use uuid::Uuid;
 use super::record_key::{RecordKey, RecordKeys};
 use super::row::{DeliveryRow, MessageRow, SenderHandle, stored_attempt};
 use crate::error::Fault;
+use crate::file::{Attached, fill_on};
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::messages;
@@ -70,7 +71,7 @@ impl Records {
 /// The columns of a [`MessageRow`], before [`SenderHandle`].
 pub(crate) const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
      metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, \
-     traceparent, foreign_origin, respond_by";
+     traceparent, foreign_origin, respond_by, attachments";
 
 /// The SQL types of a [`MessageRow`].
 type MessageColumns = SqlTypeOf<AsSelect<MessageRow, Pg>>;
@@ -104,6 +105,7 @@ pub(crate) type RecordColumns = (
     Nullable<Timestamptz>,
     Nullable<SqlUuid>,
     Nullable<Text>,
+    Nullable<Timestamptz>,
     Nullable<Binary>,
 );
 
@@ -157,6 +159,20 @@ pub(crate) async fn message_on(db: &Db, chat: ChatId, message: MessageId) -> Res
     let records = records_on(db, vec![message.uuid()], Records::All);
     let (row, records) = try_join(row_on(db, chat, message), records).await?;
     Ok(assembled_on(db, row, records).await?.pop())
+}
+
+/// The message of a chat with this sequence, with a record of it that was read before.
+pub(crate) async fn with_record_on(
+    mut db: &Db,
+    chat: ChatId,
+    sequence: i64,
+    record: DeliveryRow,
+) -> Result<Option<Message>, Fault> {
+    let wanted =
+        messages::table.filter(messages::chat_id.eq(chat.uuid())).filter(messages::sequence.eq(sequence));
+    let rows = wanted.select(MessageRow::as_select()).load::<MessageRow>(&mut db).await?;
+    let records = rows.iter().map(|row| row.id.0).zip([vec![record]]).collect();
+    Ok(assembled_on(db, rows, records).await?.pop())
 }
 
 async fn row_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Vec<MessageRow>, Fault> {
@@ -237,26 +253,6 @@ pub(crate) fn shown_error_column(table: &str) -> String {
     format!("substring(convert_to({table}.error, 'UTF8') FROM 1 FOR {})", SHOWN_ERROR_BYTES + 1)
 }
 
-/// Earlier attempts of one record, oldest first.
-#[derive(Queryable)]
-pub(crate) struct AttemptsRow {
-    numbers: Vec<i32>,
-    started: Vec<At>,
-    completed: Vec<At>,
-    errors: Vec<Option<Vec<u8>>>,
-}
-
-impl AttemptsRow {
-    pub(crate) fn into_attempts(self) -> Result<Vec<Attempt>, Fault> {
-        let times = self.started.into_iter().zip(self.completed);
-        let rows = self.numbers.into_iter().zip(times).zip(self.errors);
-        let attempts = rows.map(|((number, (started_at, completed_at)), error)| {
-            stored_attempt(number, started_at.0, completed_at.0, error.map(shown_error))
-        });
-        attempts.collect()
-    }
-}
-
 /// The attempts of records after a number each, oldest first.
 pub(crate) async fn earlier_on(
     mut db: &Db,
@@ -302,6 +298,7 @@ async fn assembled_on(
         }
     }
     let mut earlier = earlier_on(db, retried.into_iter()).await?;
+    let attached = Attached::of(&rows)?;
     let with_records = |row: MessageRow| {
         let records = records.remove(&row.id.0).unwrap_or_default().into_iter().map(|record| {
             let attempts = earlier.remove(&key(&row, &record));
@@ -310,5 +307,7 @@ async fn assembled_on(
         let records = records.collect::<Result<Vec<_>, _>>()?;
         row.into_message(records)
     };
-    rows.into_iter().map(with_records).collect()
+    let mut messages = rows.into_iter().map(with_records).collect::<Result<Vec<_>, _>>()?;
+    fill_on(db, &mut messages, attached).await?;
+    Ok(messages)
 }

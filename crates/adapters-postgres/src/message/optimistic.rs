@@ -72,7 +72,9 @@ impl VersionCache {
         }
         // Only the other path knows the cause of a message before its deliveries are held by a budget.
         let of_chat = |chat: &ChatId| self.chats.get(chat).and_then(|chat| chat.state.organization);
-        if news.iter().any(|new| new.keyed.is_some() || new.may_be_over_budget(of_chat(&new.chat))) {
+        if news.iter().any(|new| {
+            new.keyed.is_some() || !new.attachments.is_empty() || new.may_be_over_budget(of_chat(&new.chat))
+        }) {
             return None;
         }
         let mut addressed = foreign::addressed(news.iter().flat_map(|new| &new.mentions)).into_iter();
@@ -328,6 +330,7 @@ mod tests {
             follows_foreign: false,
             organization: None,
             respond_by: None,
+            attachments: Vec::new(),
             max_hops: MaxHops::default(),
             exceeded: None,
             is_notice: false,
@@ -384,8 +387,8 @@ mod tests {
             fingerprint: Fingerprint::new([1; 32]),
         };
         let sender = message(&[]).sender;
-        let keyed = KeyedRequest { sender, operation: Operation::SendMessage, chat: None, once };
-        let keyed = NewMessage { keyed: Some(keyed), ..message(&[]) };
+        let keyed = KeyedRequest::of(sender, Operation::SendMessage, None, Some(once));
+        let keyed = NewMessage { keyed, ..message(&[]) };
         assert!(known().decide(&[keyed], 1).is_none(), "whether it was sent before");
         assert!(known().decide(&[message(&[])], 2).is_none(), "another connection");
         let mut forgotten = known();

@@ -10,6 +10,7 @@ use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, MessageId};
 use domain::message::retention::ATTEMPTS_A_STEP;
 use domain::message::{EraseOld, ErasedOld, MessageKind};
+use domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::erase;
@@ -18,7 +19,7 @@ use crate::error::Fault;
 use crate::run::{Db, execute};
 use crate::schema::{chats, messages};
 use crate::statement::statement;
-use crate::{lock, row};
+use crate::{file, lock, row};
 
 /// Erases messages, and updates the counts of their chats; bytes are those of
 /// [`domain::message::Message::bytes`].
@@ -59,18 +60,24 @@ pub(super) async fn erase_old_on(
     if records.erase_attempts_on(db, i64::from(ATTEMPTS_A_STEP)).await? == ATTEMPTS_A_STEP as usize {
         return Ok(Ok(ErasedOld::attempts_only(*step)));
     }
-    let erased = erase_on(db, &chats, &old).await?;
+    let erased = erase_on(db, &chats, &old, step.now.plus(step.unattached)).await?;
     Ok(Ok(ErasedOld { last, erased }))
 }
 
 /// Those of the messages that still exist after their chats are locked. There can be many chats: if
 /// one of them is locked by another transaction, all are released, and the step is retried later.
-async fn erase_on(mut db: &Db, chats: &BTreeSet<ChatId>, old: &[MessageId]) -> Result<u64, Fault> {
+async fn erase_on(
+    mut db: &Db,
+    chats: &BTreeSet<ChatId>,
+    old: &[MessageId],
+    expiry: Timestamp,
+) -> Result<u64, Fault> {
     execute(db, "SET LOCAL lock_timeout = 100").await?;
     lock::chats_on(db, chats.iter().copied()).await?;
     lock::messages_on(db, old.iter().copied()).await?;
     erase::records_on(db, old).await?;
     let old = old.iter().map(|message| message.uuid()).collect::<Vec<_>>();
+    file::detach_on(db, old.clone(), expiry).await?;
     let erased =
         statement::<BigInt>(ERASE).bind::<Array<SqlUuid>, _>(old.clone()).get_result::<i64>(&mut db).await?;
     let chats = chats.iter().map(|chat| chat.uuid());

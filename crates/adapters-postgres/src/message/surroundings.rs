@@ -8,7 +8,6 @@ use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::filter::share;
 use domain::message::{Anchor, Kinds, Message, Surroundings, SurroundingsRefused};
 use domain::page::{Order, PAGE_BYTES};
-use domain::time::Timestamp;
 use futures_util::future::try_join;
 
 use super::history::floor_on;
@@ -30,7 +29,11 @@ pub(super) async fn surroundings_on(
     let chat_messages = ChatMessages { chat, kinds };
     let sequence = async {
         match anchor {
-            Anchor::At(at) => chat_messages.sequence_at_on(db, at).await,
+            Anchor::At(at) => {
+                let before = floor_on(db, chat, at.minus(Duration::from_micros(1))).await?;
+                chat_messages.first_after_on(db, before).await
+            }
+            Anchor::From(sequence) => chat_messages.first_after_on(db, sequence.get() - 1).await,
             Anchor::After(id) | Anchor::Before(id) | Anchor::Around(id) => sequence_on(db, chat, id).await,
         }
     };
@@ -40,7 +43,7 @@ pub(super) async fn surroundings_on(
     }
     let Some(sequence) = sequence else {
         return Ok(match anchor {
-            Anchor::At(_) => Ok(Surroundings::default()),
+            Anchor::At(_) | Anchor::From(_) => Ok(Surroundings::default()),
             Anchor::After(_) | Anchor::Before(_) | Anchor::Around(_) => {
                 Err(SurroundingsRefused::MessageNotFound)
             }
@@ -60,7 +63,9 @@ pub(super) async fn surroundings_on(
                 try_join(chat_messages.read_on(db, Side::Before(sequence), limit), newer).await?;
             Surroundings { rows, has_older, has_newer: !newer.is_empty() }
         }
-        Anchor::Around(_) | Anchor::At(_) => chat_messages.around_on(db, sequence, limit).await?,
+        Anchor::Around(_) | Anchor::At(_) | Anchor::From(_) => {
+            chat_messages.around_on(db, sequence, limit).await?
+        }
     }))
 }
 
@@ -106,9 +111,8 @@ impl ChatMessages {
         sequences_on(db, self.chat, self.kinds, part, side.order(), (limit, 0)).await
     }
 
-    /// The sequence of the first message at this time or later, or of the newest one.
-    async fn sequence_at_on(self, db: &Db, at: Timestamp) -> Result<Option<i64>, Fault> {
-        let before = floor_on(db, self.chat, at.minus(Duration::from_micros(1))).await?;
+    /// The sequence of the first message after that one, or of the newest one.
+    async fn first_after_on(self, db: &Db, before: i64) -> Result<Option<i64>, Fault> {
         let mut found = self.sequences_on(db, Side::After(before), 1).await?;
         if found.is_empty() {
             found = self.sequences_on(db, Side::Before(i64::MAX), 1).await?;

@@ -1,5 +1,8 @@
 //! The members of an organization and their roles.
 
+use std::collections::HashMap;
+use std::slice::from_ref;
+
 use diesel::dsl::count_star;
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -11,6 +14,7 @@ use domain::organization::{Authority, Member, NotAdmin, OrganizationRole, Others
 use domain::page::{Page, PageRequest, Position};
 use domain::time::Timestamp;
 use futures_util::future::try_join;
+use uuid::Uuid;
 
 use super::invitation;
 use crate::account::find::user_on;
@@ -21,7 +25,7 @@ use crate::lock;
 use crate::plan::list::organization_on;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::users;
+use crate::schema::{invitations, users};
 
 type Users = users::BoxedQuery<'static, Pg>;
 
@@ -65,9 +69,28 @@ pub(super) async fn list_on(
 ) -> Result<Page<Member>, Fault> {
     let total = async { Ok(if page.count { Some(count_on(db, organization).await?) } else { None }) };
     let (total, rows) = try_join(total, page_on(db, organization, page)).await?;
-    let rows = rows.into_iter().map(|row| Ok(into_member(row.into_user()?)));
+    let users = rows.into_iter().map(UserRow::into_user).collect::<Result<Vec<_>, Fault>>()?;
+    let accepted = accepted_on(db, organization, &users).await?;
+    let rows = users.into_iter().map(|user| into_member(user, &accepted)).collect();
     let position = |one: &Member| Position::at(one.created_at.micros(), one.id);
-    Ok(Page::from_overfetch(rows.collect::<Result<Vec<_>, Fault>>()?, page, total, position))
+    Ok(Page::from_overfetch(rows, page, total, position))
+}
+
+/// When these users last accepted an invitation to the organization.
+async fn accepted_on(
+    mut db: &Db,
+    organization: OrganizationId,
+    users: &[User],
+) -> Result<HashMap<Uuid, Timestamp>, Fault> {
+    let users = users.iter().map(|user| user.id.uuid()).collect::<Vec<_>>();
+    let accepted = invitations::table
+        .filter(invitations::organization_id.eq(organization.uuid()))
+        .filter(invitations::accepted_by.eq_any(users))
+        .order(invitations::accepted_at)
+        .select((invitations::accepted_by, invitations::accepted_at))
+        .load::<(Option<Uuid>, Option<At>)>(&mut db)
+        .await?;
+    Ok(accepted.into_iter().filter_map(|(by, at)| Some((by?, at?.0))).collect())
 }
 
 async fn page_on(
@@ -91,8 +114,9 @@ async fn page_on(
     Ok(rows.load(&mut db).await?)
 }
 
-fn into_member(user: User) -> Member {
+fn into_member(user: User, accepted: &HashMap<Uuid, Timestamp>) -> Member {
     Member {
+        joined_at: accepted.get(&user.id.uuid()).copied().unwrap_or(user.created_at),
         id: user.id,
         handle: user.handle,
         name: user.name.full(),
@@ -109,8 +133,9 @@ pub(super) async fn set_role_on(db: &Db, command: &SetRole) -> Result<Result<Mem
     }
     let found = user_on(db, command.member).await?.filter(|user| user.organization == organization);
     let Some(user) = found else { return Ok(Err(SetRoleRefused::NotFound)) };
+    let accepted = accepted_on(db, organization, from_ref(&user)).await?;
     if user.organization_role == command.role {
-        return Ok(Ok(into_member(user)));
+        return Ok(Ok(into_member(user, &accepted)));
     }
     if others_on(db, &user).await?.let_change(user.organization_role, command.role).is_err() {
         return Ok(Err(SetRoleRefused::LastAdmin));
@@ -120,7 +145,7 @@ pub(super) async fn set_role_on(db: &Db, command: &SetRole) -> Result<Result<Mem
     }
     let user = assign_on(db, user, organization, command.role, command.now).await?;
     audit::append_on(db, [AuditEntry::role_set(command)]).await?;
-    Ok(Ok(into_member(user)))
+    Ok(Ok(into_member(user, &accepted)))
 }
 
 /// Stores the new organization of a user, and the role there.

@@ -7,7 +7,7 @@ use domain::change::Change;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
     CreateOrganizationRefused, NewOrganization, NotAdmin, OrganizationOf, OrganizationRole, PauseReason,
-    RenameOrganization, RenameOrganizationRefused, SetPaused,
+    QuotaUse, RenameOrganization, RenameOrganizationRefused, SetPaused,
 };
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use domain::time::Timestamp;
@@ -21,6 +21,7 @@ use crate::error::Fault;
 use crate::lock;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
 use crate::plan::list::organization_on;
+use crate::plan::quota::{self, bytes_of};
 use crate::plan::row::{PauseColumns, PlanRow, pause_of};
 use crate::row::{self, At};
 use crate::run::Db;
@@ -33,8 +34,8 @@ pub(super) async fn find_on(db: &Db, which: &WhichOrganization) -> Result<Option
     }
 }
 
-/// Id, name, creation time, the user's role, the pause, the limits, and the policy.
-type OfColumns = (Uuid, String, At, String, PauseColumns, LimitColumns);
+/// Id, name, creation time, the user's role, the bytes, the pause, the limits, and the policy.
+type OfColumns = (Uuid, String, At, String, i64, PauseColumns, LimitColumns);
 
 pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<OrganizationOf>, Fault> {
     let found = users::table
@@ -47,6 +48,7 @@ pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<Organizati
                 organizations::name,
                 organizations::created_at,
                 users::organization_role,
+                organizations::content_bytes,
                 (organizations::paused_at, organizations::pause_reason),
                 (organizations::max_hops, organizations::max_pair_messages, organizations::foreign_policy),
             ),
@@ -55,15 +57,24 @@ pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<Organizati
         .first::<(OfColumns, PlanRow)>(&mut db)
         .await
         .optional()?;
-    let Some(((id, name, created_at, role, pause, limits), plan)) = found else { return Ok(None) };
+    let Some(((id, name, created_at, role, bytes, pause, limits), plan)) = found else { return Ok(None) };
     let id = OrganizationId::new(id);
+    let role = row::word(&role, OrganizationRole::parse)?;
+    let in_use = match role {
+        OrganizationRole::Admin => {
+            let (agents, chats) = quota::used_on(db, vec![id]).await?.remove(&id).unwrap_or_default();
+            Some(QuotaUse { agents, chats, bytes: bytes_of(bytes) })
+        }
+        OrganizationRole::Member => None,
+    };
     Ok(Some(OrganizationOf {
         id,
         name,
         created_at: created_at.0,
-        role: row::word(&role, OrganizationRole::parse)?,
+        role,
         members: count_on(db, id).await?,
         plan: plan.into_plan(),
+        used: in_use,
         pause: pause_of(pause),
         max_hops: limits.0.and_then(max_hops),
         max_pair_messages: limits.1.and_then(max_pair_messages),

@@ -8,7 +8,7 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::audit::AuditEntry;
+use domain::audit::{Actor, AuditEntry};
 use domain::change::Change;
 use domain::id::OrganizationId;
 use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, WhichOrganization};
@@ -71,6 +71,7 @@ async fn narrowed_on(mut db: &Db, configured: &[Plan]) -> Result<Vec<String>, Fa
 pub(super) async fn assign_on(
     mut db: &Db,
     command: &AssignPlan,
+    by: Actor,
     now: Timestamp,
 ) -> Result<Result<Organization, AssignRefused>, Fault> {
     lock::names_on(db).await?;
@@ -85,7 +86,7 @@ pub(super) async fn assign_on(
         .set(organizations::plan.eq(command.plan.as_str()))
         .execute(&mut db)
         .await?;
-    audit::append_on(db, [AuditEntry::plan_set(OrganizationId::new(id), &command.plan, now)]).await?;
+    audit::append_on(db, [AuditEntry::plan_set(OrganizationId::new(id), &command.plan, by, now)]).await?;
     let organization = organization_on(db, id).await?;
     change::append_on(db, [Change::PlanAssigned(OrganizationId::new(id))], now).await?;
     organization
@@ -94,8 +95,12 @@ pub(super) async fn assign_on(
 }
 
 /// The id of the given organization.
-pub(crate) async fn which_on(db: &Db, which: &WhichOrganization) -> Result<Option<Uuid>, Fault> {
+pub(crate) async fn which_on(mut db: &Db, which: &WhichOrganization) -> Result<Option<Uuid>, Fault> {
     match which {
+        WhichOrganization::Id(id) => {
+            let found = organizations::table.find(id.uuid()).filter(organizations::deleted_at.is_null());
+            Ok(found.select(organizations::id).first(&mut db).await.optional()?)
+        }
         WhichOrganization::Named(name) => organization_named_on(db, name).await,
         WhichOrganization::OfUser(handle) => organization_of_on(db, handle).await,
     }

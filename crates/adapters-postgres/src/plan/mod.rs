@@ -12,6 +12,7 @@ use std::convert::Infallible;
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use domain::audit::Actor;
 use domain::plan::{
     AssignPlan, AssignRefused, Organization, OrganizationInUse, Plan, PlanInUse, PlanName, PlanRepository,
 };
@@ -79,9 +80,11 @@ impl PlanRepository for PostgresStore {
     async fn assign(
         &self,
         command: AssignPlan,
+        by: Actor,
         now: Timestamp,
     ) -> Result<Result<Organization, AssignRefused>, StoreError> {
-        let given = (command, now);
-        self.change(given, |db, (command, now)| assign::assign_on(db, command, *now).boxed(), |_| ()).await
+        let given = (command, by, now);
+        self.change(given, |db, (command, by, now)| assign::assign_on(db, command, *by, *now).boxed(), |_| ())
+            .await
     }
 }

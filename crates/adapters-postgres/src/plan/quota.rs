@@ -84,7 +84,7 @@ const HOLD_FOR_CHATS: &str = "SELECT organization.id FROM organizations AS organ
      WHERE organization.id = ? AND plan.chats IS NOT NULL FOR NO KEY UPDATE OF organization";
 
 /// The number of agents and of active chats of each organization.
-pub(super) async fn used_on(
+pub(crate) async fn used_on(
     mut db: &Db,
     of: Vec<OrganizationId>,
 ) -> Result<HashMap<OrganizationId, (u64, u64)>, Fault> {

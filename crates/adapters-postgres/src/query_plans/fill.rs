@@ -27,6 +27,7 @@ const ID: &str = "CREATE FUNCTION pg_temp.id(kind int8, number int8) RETURNS uui
 
 pub(super) const ROOM: u32 = 3;
 pub(super) const MESSAGE: u32 = 4;
+pub(super) const TASK: u32 = 14;
 
 impl Size {
     pub(super) fn wanted() -> Self {
@@ -146,7 +147,19 @@ impl Size {
                'subject', 'active', 'it rained ' || n, 'It rained ' || n, 'because', '{{}}', $at(n), $at(n) \
                FROM generate_series(1, {some}) AS n;
              INSERT INTO idempotency_records SELECT $ANN, 'send_message', $id(3, n % 1000), 'key ' || n, \
-               sha256(n::text::bytea), $id(4, n), $at(n), NULL FROM generate_series(1, {some}) AS n;"
+               sha256(n::text::bytea), $id(4, n), $at(n), NULL FROM generate_series(1, {some}) AS n;
+             INSERT INTO boards (chat_id, last_task) SELECT id, 0 FROM chats;
+             UPDATE boards SET last_task = 10000, last_entry = 10000 WHERE chat_id = $CHAT;
+             INSERT INTO tasks SELECT $CHAT, n, $id(14, n), CASE WHEN n % 100 = 0 THEN 'active' ELSE 'archived' END, \
+               'pending', $at(n), $at(n), NULL, NULL, NULL, 2, \
+               json_build_object('id', json_build_object('user', replace($ANN::text, '-', '')), 'name', 'Ann', 'handle', 'ann'), \
+               '[]', 'task ' || n, '' FROM generate_series(1, 10000) AS n;
+             INSERT INTO board_entries SELECT $CHAT, task, n, $at(n), \
+               json_build_object('id', json_build_object('user', replace($ANN::text, '-', '')), 'name', 'Ann', 'handle', 'ann'), \
+               '{{\"event\":\"archived\"}}' \
+               FROM (SELECT 0 AS task, n FROM generate_series(1, 10000) AS n \
+                 UNION ALL SELECT 1, n FROM generate_series(1, 10000) AS n \
+                 UNION ALL SELECT task, n FROM generate_series(2, 10000) AS task, generate_series(1, 2) AS n) AS all_of_them;"
         )
     }
 }

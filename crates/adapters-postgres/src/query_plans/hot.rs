@@ -1,7 +1,7 @@
 //! Frequent statements, reviewed as text.
 
 use domain::account::{KeyDigest, KeyRepository};
-use domain::delivery::{AdvanceDelivery, DeliveryKey, DeliveryRepository, DeliveryStep};
+use domain::delivery::{AdvanceDelivery, ClaimLease, DeliveryKey, DeliveryRepository, DeliveryStep};
 use domain::message::{HistoryFilter, MessageRepository};
 use domain::store::OnCommit;
 use domain::time::Timestamp;
@@ -10,15 +10,21 @@ use testkit::NOON;
 use super::*;
 
 /// A store with one connection, and what has run on it.
-struct Heard {
-    store: Arc<PostgresStore>,
+pub(super) struct Heard {
+    pub(super) store: Arc<PostgresStore>,
     run: HashMap<String, i64>,
-    sql: Vec<(&'static str, Vec<String>)>,
+    pub(super) sql: Vec<(&'static str, Vec<String>)>,
 }
 
 impl Heard {
+    pub(super) async fn open(database: &Database) -> Self {
+        let config = PostgresConfig { connections: 1, ..PostgresConfig::at(&database.url()) };
+        let store = Arc::new(PostgresStore::open(&config).await.unwrap());
+        Self { store, run: HashMap::new(), sql: Vec::new() }
+    }
+
     /// Records the prepared statements since the last call, in the order of their first preparation.
-    async fn statements(&mut self) -> Vec<String> {
+    pub(super) async fn statements(&mut self) -> Vec<String> {
         let connection = self.store.pool.acquire().await.unwrap();
         let mut db = connection.db();
         let all = statement::<(Text, Text, BigInt)>(
@@ -43,8 +49,8 @@ impl Heard {
 #[tokio::test]
 async fn frequent_statements_are_those_of_the_file() {
     let database = server().database();
-    let config = PostgresConfig { connections: 1, ..PostgresConfig::at(&database.url()) };
-    let store = Arc::new(PostgresStore::open(&config).await.unwrap());
+    let mut heard = Heard::open(&database).await;
+    let store = heard.store.clone();
     let world = World::on(Stores::of(&store, PostgresStore::close));
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
@@ -52,7 +58,6 @@ async fn frequent_statements_are_those_of_the_file() {
     let to = [ParticipantId::Agent(bot.id)];
     let viewer = ParticipantId::User(ann.id);
     let now = Timestamp::from_micros(NOON);
-    let mut heard = Heard { store: store.clone(), run: HashMap::new(), sql: Vec::new() };
     heard.statements().await;
 
     store.find_key(KeyDigest::new([1; 32])).await.unwrap();
@@ -67,7 +72,15 @@ async fn frequent_statements_are_those_of_the_file() {
     world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     heard.record("next message").await;
     let step = DeliveryStep::Begin;
-    let command = AdvanceDelivery { agent: bot.id, chat, message: first, step, now };
+    let command = AdvanceDelivery {
+        agent: bot.id,
+        chat,
+        message: first,
+        step,
+        attempt: None,
+        lease: ClaimLease::default(),
+        now,
+    };
     store.advance(command, OnCommit::nothing()).await.unwrap().unwrap();
     heard.record("begin").await;
     store.context(bot.id, chat, FIRST).await.unwrap().unwrap();

@@ -1,7 +1,7 @@
 -- Written by a test, with PARLANCE_UPDATE_SQL=1.
 
 -- find a key
-SELECT api_key.digest, agent.id, account.id, account.organization_id, coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE), api_key.id, api_key.expires_at, api_key.last_used_at, account.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL, api_key.read_only, api_key.only_chat_id, api_key.only_agent_id
+SELECT api_key.digest, agent.id, account.id, account.organization_id, coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE), api_key.id, api_key.expires_at, api_key.last_used_at, account.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL, coalesce(agent.exclusive_claims, FALSE), api_key.read_only, api_key.only_chat_id, api_key.only_agent_id
   FROM api_keys AS api_key
   LEFT JOIN agents AS agent
   ON agent.id = api_key.agent_id
@@ -42,7 +42,7 @@ SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_
   ON plans.name = organizations.plan
   WHERE chats.id = ANY($1)
   AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS NOT NULL OR organizations.foreign_policy IS NOT NULL);
-SELECT member.chat_id, member.participant_id, member.status, member.stopped_at IS NOT NULL OR FALSE
+SELECT member.chat_id, member.participant_id, member.status, member.stopped_at IS NOT NULL OR FALSE, member.agent_paused_at IS NOT NULL
   FROM unnest($1, $2) AS wanted (chat_id, participant_id)
   CROSS JOIN LATERAL
   (SELECT participants.*
@@ -165,12 +165,12 @@ SELECT "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"
   WHERE (("chats"."id" = $1)
     AND ("chats"."deleted_at" IS NULL))
   LIMIT $2;
-SELECT "participants"."participant_id"
+SELECT "participants"."chat_id", "participants"."participant_id"
   FROM "participants"
-  WHERE ((("participants"."chat_id" = $1)
+  WHERE ((("participants"."chat_id" = ANY($1))
       AND ("participants"."kind" = $2))
     AND ("participants"."left_at" IS NULL))
-  ORDER BY "participants"."participant_id";
+  ORDER BY "participants"."chat_id", "participants"."participant_id";
 SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL, EXISTS
   (SELECT
     FROM participants
@@ -200,7 +200,10 @@ SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL, EXISTS
       LIMIT 1) AS work
     WHERE participants.chat_id = chat.id
     AND participants.kind = 'Agent'
-    AND participants.left_at IS NULL )
+    AND participants.left_at IS NULL ),
+  (SELECT ARRAY[pending, in_progress, blocked, in_review, failed, completed]
+    FROM boards
+    WHERE boards.chat_id = chat.id OFFSET 0)
   FROM unnest($1) AS chat (id)
   LEFT JOIN LATERAL
   (SELECT organizations.paused_at
@@ -487,7 +490,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING taken.message_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, attachments, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -497,7 +500,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
   FROM messages
   WHERE id = ANY($1)
   ORDER BY chat_id, sequence;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -522,9 +525,9 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
   ORDER BY deliveries.agent_id;
 
 -- next message
-SELECT participants.status, coalesce(participants.stopped_at, organizations.paused_at) IS NOT NULL, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substring(convert_to(deliveries.error, 'UTF8')
+SELECT participants.status, coalesce(participants.stopped_at, participants.agent_paused_at, organizations.paused_at) IS NOT NULL, deliveries.sequence, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
-    FOR 513), earlier.*
+    FOR 513)
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id
@@ -536,45 +539,32 @@ SELECT participants.status, coalesce(participants.stopped_at, organizations.paus
     FROM deliveries
     WHERE deliveries.agent_id = participants.participant_id
     AND deliveries.chat_id = participants.chat_id
-    AND coalesce(participants.stopped_at, organizations.paused_at) IS NULL
+    AND coalesce(participants.stopped_at, participants.agent_paused_at, organizations.paused_at) IS NULL
     AND deliveries.processed_at IS NULL
     AND deliveries.dead_at IS NULL
     AND deliveries.addressed
+    AND (deliveries.claimed_until IS NULL OR deliveries.claimed_until <= $1 OR NOT (deliveries.failed_at IS NULL
+        AND deliveries.current_attempt > 0
+        AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)))
     ORDER BY deliveries.sequence
     LIMIT 1) AS deliveries
   ON TRUE
-  LEFT JOIN LATERAL
-  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, (CASE sender_kind WHEN 'User' THEN
-      (SELECT handle
-        FROM users
-        WHERE users.id = sender_id) ELSE
-      (SELECT handle
-        FROM agents
-        WHERE agents.id = sender_id) END)
-    FROM messages
-    WHERE messages.chat_id = deliveries.chat_id
-    AND messages.sequence = deliveries.sequence) AS message
-  ON TRUE
-  LEFT JOIN LATERAL
-  (SELECT array_agg(number), array_agg(started_at), array_agg(completed_at), array_agg(error)
-    FROM
-    (SELECT number, started_at, completed_at, substring(convert_to(attempts.error, 'UTF8')
-        FROM 1
-        FOR 513) AS error
-      FROM attempts
-      WHERE deliveries.current_attempt > 1
-      AND attempts.agent_id = deliveries.agent_id
-      AND attempts.chat_id = deliveries.chat_id
-      AND attempts.sequence = deliveries.sequence
-      AND attempts.number > deliveries.current_attempt - 50
-      ORDER BY number) AS attempts) AS earlier
-  ON TRUE
-  WHERE participants.chat_id = $1
-  AND participants.participant_id = $2
+  WHERE participants.chat_id = $2
+  AND participants.participant_id = $3
   AND participants.left_at IS NULL;
+SELECT "messages"."id", "messages"."chat_id", "messages"."sequence", "messages"."kind", "messages"."content", "messages"."sender_id", "messages"."sender_kind", "messages"."sender_name", "messages"."mentions", "messages"."metadata", "messages"."created_at", "messages"."updated_at", "messages"."cause_id", "messages"."root_id", "messages"."hop", "messages"."originator_id", "messages"."originator_kind", "messages"."ambiguous_cause", "messages"."traceparent", "messages"."foreign_origin", "messages"."respond_by", "messages"."attachments", (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM "messages"
+  WHERE (("messages"."chat_id" = $1)
+    AND ("messages"."sequence" = $2));
 
 -- begin
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -597,7 +587,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
     AND deliveries.sequence = messages.sequence) AS deliveries
   WHERE messages.id = ANY($1)
   ORDER BY deliveries.agent_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, attachments, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -608,11 +598,10 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
   WHERE id = ANY($1)
   ORDER BY id
   FOR NO KEY UPDATE SKIP LOCKED;
-SELECT messages.id, deliveries.agent_id,
-  (SELECT max_attempts
-    FROM agents
-    WHERE agents.id = wanted.agent_id)
+SELECT messages.id, deliveries.agent_id, agents.max_attempts, coalesce(agents.exclusive_claims, FALSE)
   FROM unnest($1, $2) AS wanted (message_id, agent_id)
+  LEFT JOIN agents
+  ON agents.id = wanted.agent_id
   JOIN messages
   ON messages.id = wanted.message_id
   JOIN deliveries
@@ -627,7 +616,7 @@ SELECT member.chat_id, member.participant_id, member.status, member.stopped_at I
     JOIN organizations
     ON organizations.id = chats.organization_id
     WHERE chats.id = member.chat_id
-    AND organizations.paused_at IS NOT NULL OFFSET 0)
+    AND organizations.paused_at IS NOT NULL OFFSET 0), member.agent_paused_at IS NOT NULL
   FROM unnest($1, $2) AS wanted (chat_id, participant_id)
   CROSS JOIN LATERAL
   (SELECT participants.*
@@ -635,14 +624,14 @@ SELECT member.chat_id, member.participant_id, member.status, member.stopped_at I
     WHERE participants.chat_id = wanted.chat_id
     AND participants.participant_id = wanted.participant_id
     AND participants.left_at IS NULL OFFSET 0) AS member;
-INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
-  SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason
-  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason, claimed_until)
+  SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason, claimed_until
+  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason, claimed_until)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN deliveries.current_attempt = excluded.current_attempt THEN coalesce(deliveries.error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN deliveries.current_attempt = excluded.current_attempt THEN coalesce(deliveries.error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL, claimed_until = excluded.claimed_until;
 
 -- context
-SELECT "participants"."kind", "participants"."role", "participants"."status", "participants"."stopped_at", "participants"."joined_at", "organizations"."paused_at"
+SELECT "participants"."kind", "participants"."role", "participants"."status", "participants"."stopped_at", "participants"."agent_paused_at", "participants"."joined_at", "organizations"."paused_at"
   FROM (("participants"
       INNER JOIN "chats"
       ON ("participants"."chat_id" = "chats"."id"))
@@ -672,7 +661,7 @@ SELECT "participants"."kind", "participants"."role", "participants"."status", "p
     LIMIT $9)
   ORDER BY sequence
   LIMIT $10 OFFSET $11;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, attachments, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -688,7 +677,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
     AND sequence = ANY($3)) AS part
   WHERE coalesce(before, 0) <= $4
   ORDER BY sequence ASC;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -719,7 +708,7 @@ SELECT sequence
   AND sequence < $3
   ORDER BY sequence DESC
   LIMIT $4 OFFSET $5;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, attachments, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -735,7 +724,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
     AND sequence = ANY($3)) AS part
   WHERE coalesce(before, 0) <= $4
   ORDER BY sequence DESC;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages

@@ -31,13 +31,7 @@ impl Watched {
         // Sorting by change reads all of the viewer's chats.
         let own = self.size.rooms / 10;
         let theirs = self.size.rooms * 3 / 10;
-        let parts = ChatParts {
-            details: true,
-            participants: true,
-            last_message: true,
-            membership: true,
-            unread: true,
-        };
+        let parts = ChatParts::ALL;
         for order in [Order::Ascending, Order::Descending] {
             for (agent_rooms, sort, rows) in [
                 (false, ChatSort::Created, 0),
@@ -55,10 +49,12 @@ impl Watched {
             }
         }
         self.costs("a room", 40, ChatRepository::find(&*store, viewer, chat)).await.unwrap();
-        self.costs("a room's details", 100, store.find_with_details(ann, chat, false))
+        let details = ChatParts { details: true, ..ChatParts::default() };
+        self.costs("a room's details", 100, store.find_with_details(ann, chat, details, false))
             .await
             .unwrap()
             .unwrap();
+        self.costs("some rooms", 150, store.list_some(ann, vec![chat], ChatParts::ALL)).await.unwrap();
         self.costs("entrance", 60, store.entrance(viewer, chat)).await.unwrap();
         self.costs("membership", 10, store.membership(viewer, chat)).await.unwrap();
         for page in [FIRST, after(at(self.size.rooms / 2))] {

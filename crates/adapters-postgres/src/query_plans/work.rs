@@ -17,6 +17,7 @@ use domain::page::Order;
 use domain::ports::Clock;
 use domain::store::OnCommit;
 use domain::time::Timestamp;
+use testkit::NOON;
 
 use super::fill::{MESSAGE, ROOM, at, id};
 use super::{FIRST, Watched, after};
@@ -25,7 +26,7 @@ impl Watched {
     pub(super) async fn work(&mut self) {
         let (store, chat, bot) = (self.store.clone(), self.chat, self.bot.id);
         let half = self.size.messages / 2;
-        self.costs("next", 200, store.next(bot, chat)).await.unwrap().unwrap();
+        self.costs("next", 200, store.next(bot, chat, Timestamp::from_micros(NOON))).await.unwrap().unwrap();
         let viewer = self.viewer();
         // The last message has a thousand open ones before it, and another has none.
         for (number, rows) in [(half - 1, 1300), (half / 2, 100)] {
@@ -142,6 +143,7 @@ impl Watched {
             }],
             respond_by: None,
             in_reply_to: None,
+            attachments: Vec::new(),
         };
         let (deliveries, small) = (self.world.deliveries.clone(), ChatId::new(id(ROOM, 10)));
         let begun = deliveries.next(bot.caller, self.chat).await.unwrap().unwrap().id;

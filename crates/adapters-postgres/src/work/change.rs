@@ -22,7 +22,7 @@ use crate::{audit, budget, change, lock};
 /// Writes [`InterventionColumns`]. The error of an attempt that had ended before is complete in its row.
 const SAVE: &str = "UPDATE deliveries SET delivered_at = ?, failed_at = coalesce(failed_at, ?), \
      error = coalesce(error, ?), dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ?, replaced_by = ?, \
-     held_by = ? \
+     held_by = ?, claimed_until = NULL \
      WHERE agent_id = ? AND chat_id = ? AND sequence = ?";
 
 pub(super) async fn change_on(
@@ -87,7 +87,7 @@ pub(super) async fn change_on(
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
     if let Some(ended) = ended {
-        let is_of_chat = may_end_hold_on(db, item.scope, chat_id).await?;
+        let is_of_chat = item.scope.may_end_holds() && may_end_hold_on(db, item.scope, chat_id).await?;
         match ended.by.budget() {
             Some(budget) if command.releases_budget(ended, budget, is_of_chat) => {
                 budget::release_on(db, budget, &message, item.agent).await?;

@@ -8,7 +8,7 @@ use domain::work::{FindWork, SHOWN_TEXT_CHARS, WorkItem, WorkScope};
 use uuid::Uuid;
 
 use super::check_on;
-use super::row::{ItemRow, account, agents, organization, reader};
+use super::row::{ItemRow, account, authority, organization, reader};
 use crate::control::row::STOPPED_AND_PAUSED;
 use crate::error::Fault;
 use crate::message::load::{RecordColumns, earlier_on, record_columns};
@@ -49,16 +49,15 @@ pub(super) async fn find_on(db: &Db, wanted: FindWork) -> Result<Result<Option<W
     Ok(Ok(items_on(db, wanted.scope, keys, usize::MAX).await?.0.pop()))
 }
 
-/// The key of an item whose agent is one of the scope, and whose message is in a chat of which it is a
-/// participant.
+/// The key of an item of the scope, whose message is in a chat of which its agent is a participant.
 pub(super) async fn key_on(mut db: &Db, wanted: FindWork) -> Result<Option<RecordKey>, Fault> {
     let mut key = statement::<(SqlUuid, BigInt)>(format!(
         "SELECT messages.chat_id, messages.sequence FROM messages \
          JOIN participants ON participants.chat_id = messages.chat_id AND participants.participant_id = ? \
              AND participants.left_at IS NULL \
          JOIN chats ON chats.id = messages.chat_id AND chats.deleted_at IS NULL \
-         WHERE messages.id = ? AND participants.participant_id IN (SELECT agents.id {} AND agents.id = ?)",
-        agents(wanted.scope),
+         WHERE messages.id = ? AND {}",
+        authority(wanted.scope),
     ))
     .bind::<SqlUuid, _>(wanted.agent.uuid())
     .bind::<SqlUuid, _>(wanted.message.uuid());

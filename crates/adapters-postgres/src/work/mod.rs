@@ -87,6 +87,6 @@ impl WorkRepository for PostgresStore {
 pub(crate) async fn check_on(db: &Db, scope: WorkScope) -> Result<Result<(), NotAdmin>, Fault> {
     match scope {
         WorkScope::Of(by) => member::check_on(db, by).await,
-        WorkScope::Everything | WorkScope::OwnedBy(_) => Ok(Ok(())),
+        WorkScope::Everything | WorkScope::OwnedBy(_) | WorkScope::SentBy(_) => Ok(Ok(())),
     }
 }

@@ -5,6 +5,7 @@ use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::account::{DeleteAgent, DeleteAgentRefused, DeletedAgent};
 use domain::audit::AuditEntry;
+use domain::board::{Actor, DropReason};
 use domain::change::Change;
 use domain::chat::Participant;
 use domain::id::ParticipantId;
@@ -12,12 +13,14 @@ use domain::id::ParticipantId;
 use super::find::agent_on;
 use super::{keys, leave};
 use crate::audit;
+use crate::board;
 use crate::change;
 use crate::contact;
 use crate::error::Fault;
 use crate::memory;
 use crate::row;
 use crate::schema::{agent_connections, agents, deletion_jobs};
+use crate::webhook;
 
 /// The number of chats in which an agent has sent or received a message.
 const EXECUTIONS: &str = "SELECT count(*) AS number FROM participants AS stay INDEXED BY participants_ever \
@@ -33,7 +36,7 @@ struct Counted {
     number: i64,
 }
 
-pub(super) fn delete_agent_on(
+pub(crate) fn delete_agent_on(
     connection: &mut SqliteConnection,
     command: &DeleteAgent,
 ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, Fault> {
@@ -56,6 +59,7 @@ pub(super) fn delete_agent_on(
         .execute(connection)?;
     diesel::delete(agent_connections::table.filter(agent_connections::agent_id.eq(&id)))
         .execute(connection)?;
+    webhook::remove_on(connection, agent.id)?;
     let parted = contact::forget_on(connection, who, command.now)?;
     memory::forget_on(connection, agent.id, command.now)?;
     let left = leave::all_on(
@@ -64,9 +68,10 @@ pub(super) fn delete_agent_on(
         |role, since| Participant::of_agent(&agent, role, since),
         command.now,
     )?;
+    let dropped = board::drop_on(connection, &Actor::from(&agent), None, DropReason::Deleted, command.now)?;
     change::append_on(connection, [Change::AgentDeleted(agent.id)], command.now)?;
     audit::append_on(connection, [AuditEntry::agent_deleted(command)])?;
-    Ok(Ok(DeletedAgent { agent, executions, left, parted }))
+    Ok(Ok(DeletedAgent { agent, executions, left, dropped, parted }))
 }
 
 pub(super) fn erase_work_on(connection: &mut SqliteConnection, limit: u32) -> Result<bool, Fault> {

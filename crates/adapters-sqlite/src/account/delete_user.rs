@@ -4,6 +4,7 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{Belongings, DeleteUser, DeleteUserRefused, DeletedUser, User};
 use domain::audit::{Actor, AuditEntry};
+use domain::board::{Actor as BoardActor, DropReason};
 use domain::change::Change;
 use domain::chat::Participant;
 use domain::id::ParticipantId;
@@ -11,6 +12,7 @@ use domain::id::ParticipantId;
 use super::find::user_on;
 use super::{keys, leave};
 use crate::audit;
+use crate::board;
 use crate::change;
 use crate::contact;
 use crate::error::Fault;
@@ -37,10 +39,11 @@ pub(super) fn delete_user_on(
     session::end_all_on(connection, user.id, now)?;
     let parted = contact::forget_on(connection, who, now)?;
     let left = leave::all_on(connection, who, |role, since| Participant::of_user(&user, role, since), now)?;
+    let dropped = board::drop_on(connection, &BoardActor::from(&user), None, DropReason::Deleted, now)?;
     invitation::revoke_those_of_on(connection, user.organization, Some(user.id), now)?;
     erase_on(connection, &user, command)?;
     change::append_on(connection, [Change::Disabled(who), Change::UserUpdated(user.id)], now)?;
-    Ok(Ok(DeletedUser { user, left, parted }))
+    Ok(Ok(DeletedUser { user, left, dropped, parted }))
 }
 
 fn belongings_on(connection: &mut SqliteConnection, user: &User) -> Result<Belongings, Fault> {

@@ -6,6 +6,7 @@ use diesel::sql_types::{BigInt, Binary, Bool, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::account::{AccountStatus, Agent, KeyDigest, OpenSession, StoredKey, User};
 use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::delivery::Claims;
 use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, SessionId, UserId};
 use domain::plan::Permits;
 
@@ -29,6 +30,7 @@ struct KeyRow {
     expires_at: Option<i64>,
     last_used_at: Option<i64>,
     is_disabled: bool,
+    exclusive_claims: bool,
     scope: ScopeRow,
 }
 
@@ -44,6 +46,7 @@ type KeyColumns = (
     Nullable<BigInt>,
     Nullable<BigInt>,
     Bool,
+    Bool,
     (Bool, Nullable<Binary>, Nullable<Binary>),
 );
 
@@ -52,6 +55,7 @@ const FIND_KEY: &str = "SELECT key.id, key.digest, agent.id AS agent_id, user.id
      coalesce(plan.human_interface, TRUE) AS human_interface, coalesce(plan.memories, TRUE) AS memories, \
      key.expires_at, key.last_used_at, \
      user.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL AS is_disabled, \
+     coalesce(agent.exclusive_claims, FALSE) AS exclusive_claims, \
      key.read_only, key.only_chat_id, key.only_agent_id \
      FROM api_keys AS key \
      LEFT JOIN agents AS agent ON agent.id = key.agent_id AND agent.deleted_at IS NULL \
@@ -76,7 +80,8 @@ pub(super) fn key_on(
     let holder = match found.agent_id {
         None => Caller::User(UserCaller { user, organization }),
         Some(agent) => {
-            Caller::Agent(AgentCaller { agent: row::agent_id(&agent)?, owner: user, organization })
+            let claims = Claims::of(found.exclusive_claims);
+            Caller::Agent(AgentCaller { agent: row::agent_id(&agent)?, owner: user, organization, claims })
         }
     };
     let permits = Permits { human_interface: found.human_interface, memories: found.memories };
@@ -170,7 +175,7 @@ pub(crate) fn is_gone_on(connection: &mut SqliteConnection, who: ParticipantId) 
     Ok(!present)
 }
 
-pub(super) fn agent_on(connection: &mut SqliteConnection, id: AgentId) -> Result<Option<Agent>, Fault> {
+pub(crate) fn agent_on(connection: &mut SqliteConnection, id: AgentId) -> Result<Option<Agent>, Fault> {
     let found = agents::table
         .find(row::bytes(id.uuid()))
         .filter(agents::deleted_at.is_null())

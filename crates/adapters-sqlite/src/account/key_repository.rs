@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    CreateKeyRefused, KeyDigest, KeyRecord, KeyRepository, KeyUse, NewUserKey, RevokeKeys, RotateKey,
-    RotateKeyRefused, RotatedKey, StoredKey,
+    CreateKeyRefused, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
+    RotateKey, RotateKeyRefused, RotatedKey, StoredKey,
 };
 use domain::id::ParticipantId;
 use domain::page::{Page, PageRequest};
@@ -35,8 +35,13 @@ impl KeyRepository for SqliteStore {
         self.read(move |connection| keys::list_on(connection, holder, &page)).await
     }
 
-    async fn create_key(&self, new: NewUserKey) -> Result<Result<KeyRecord, CreateKeyRefused>, StoreError> {
-        self.change(move |connection| keys::create_on(connection, &new), |_| ()).await
+    async fn create_key(
+        &self,
+        new: NewUserKey,
+        on_commit: OnCommit<MadeKey>,
+    ) -> Result<Result<MadeKey, CreateKeyRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| keys::create_on(connection, &new);
+        self.change(work, |made| on_commit.run(made)).await
     }
 
     async fn revoke_keys(

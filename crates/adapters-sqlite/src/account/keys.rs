@@ -4,12 +4,13 @@ use diesel::dsl::{count_star, exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::account::{
-    CreateKeyRefused, KeyRecord, KeyScope, KeyUse, MAX_KEYS, NewKey, NewUserKey, RevokeKeys, RotateKey,
-    RotateKeyRefused, RotatedKey, WhichKeys,
+    CreateKeyRefused, KeyClaimRefused, KeyRecord, KeyScope, KeyUse, MAX_KEYS, MadeKey, NewKey, NewUserKey,
+    RevokeKeys, RotateKey, RotateKeyRefused, RotatedKey, WhichKeys,
 };
 use domain::audit::{Actor, AuditEntry};
 use domain::change::Change;
 use domain::id::{ApiKeyId, ChatId, ParticipantId};
+use domain::idempotency::{KeyedRequest, Verdict};
 use domain::page::{Page, PageRequest, Position};
 use domain::time::Timestamp;
 
@@ -17,6 +18,7 @@ use super::find::agent_on;
 use crate::audit;
 use crate::change;
 use crate::error::Fault;
+use crate::idempotency_record;
 use crate::login::session;
 use crate::row;
 use crate::schema::{api_keys, users};
@@ -152,19 +154,52 @@ pub(super) fn list_on(
 pub(super) fn create_on(
     connection: &mut SqliteConnection,
     new: &NewUserKey,
-) -> Result<Result<KeyRecord, CreateKeyRefused>, Fault> {
+) -> Result<Result<MadeKey, CreateKeyRefused>, Fault> {
     let user = users::table.find(row::bytes(new.user.uuid())).filter(users::deleted_at.is_null());
     if !select(exists(user)).get_result::<bool>(connection)? {
         return Ok(Err(CreateKeyRefused::UserGone));
     }
     let holder = ParticipantId::User(new.user);
+    match claim_on(connection, new.keyed.as_ref(), &new.key, new.by, new.now)? {
+        Ok(None) => {}
+        Ok(Some(renewed)) => return Ok(Ok(renewed)),
+        Err(refused) => return Ok(Err(CreateKeyRefused::Claim(refused))),
+    }
     if of(holder).select(count_star()).get_result::<i64>(connection)? >= i64::from(MAX_KEYS) {
         return Ok(Err(CreateKeyRefused::TooMany));
     }
     insert_on(connection, &new.key, holder, new.now)?;
     audit::append_on(connection, [AuditEntry::key_created(new.by, &new.key, holder, new.now)])?;
-    let stored = api_keys::table.find(row::bytes(new.key.id.uuid()));
-    stored.select(KeyRow::as_select()).get_result(connection)?.into_record().map(Ok)
+    Ok(Ok(MadeKey { record: record_on(connection, new.key.id)?, replaces: None }))
+}
+
+/// Claims the idempotency key of a request for `key`. On a repetition, the key that the request made is replaced.
+pub(super) fn claim_on(
+    connection: &mut SqliteConnection,
+    keyed: Option<&KeyedRequest>,
+    key: &NewKey,
+    by: Actor,
+    now: Timestamp,
+) -> Result<Result<Option<MadeKey>, KeyClaimRefused>, Fault> {
+    let Some(keyed) = keyed else { return Ok(Ok(None)) };
+    let first = match idempotency_record::judge_on(connection, keyed)? {
+        Verdict::First => {
+            idempotency_record::remember_on(connection, keyed, key.id.into(), now)?;
+            return Ok(Ok(None));
+        }
+        Verdict::KeyReused => return Ok(Err(KeyClaimRefused::KeyReused)),
+        Verdict::Repeated(first) => ApiKeyId::new(first.record.uuid()),
+    };
+    let revoked = revoke_on(connection, &RevokeKeys { which: WhichKeys::Id(first), by, now })?;
+    let Some(old) = revoked.into_iter().next() else { return Ok(Err(KeyClaimRefused::KeySpent)) };
+    let key = match old.decide_replace(key) {
+        Ok(key) => key,
+        Err(spent) => return Ok(Err(spent)),
+    };
+    insert_on(connection, &key, old.holder, now)?;
+    idempotency_record::replace_on(connection, keyed, key.id.into())?;
+    audit::append_on(connection, [AuditEntry::key_created(by, &key, old.holder, now)])?;
+    Ok(Ok(Some(MadeKey { record: record_on(connection, key.id)?, replaces: Some(old.id) })))
 }
 
 pub(super) fn revoke_on(
@@ -226,12 +261,25 @@ pub(super) fn rotate_on(
     if !agent.kind.is_external() {
         return Ok(Err(RotateKeyRefused::HasNoKey));
     }
+    match claim_on(connection, command.keyed.as_ref(), &command.key, command.by, command.now)? {
+        Ok(None) => {}
+        Ok(Some(MadeKey { record, replaces })) => {
+            let revoked = replaces.into_iter().collect();
+            return Ok(Ok(RotatedKey { agent, expires_at: record.expires_at, revoked }));
+        }
+        Err(refused) => return Ok(Err(RotateKeyRefused::Claim(refused))),
+    }
     let holder = ParticipantId::Agent(agent.id);
     let old = RevokeKeys { which: WhichKeys::AllOf(holder), by: command.by, now: command.now };
     let revoked = revoke_on(connection, &old)?.into_iter().map(|key| key.id).collect();
     insert_on(connection, &command.key, holder, command.now)?;
     audit::append_on(connection, [AuditEntry::key_created(command.by, &command.key, holder, command.now)])?;
-    Ok(Ok(RotatedKey { agent, revoked }))
+    Ok(Ok(RotatedKey { agent, expires_at: command.key.expires_at, revoked }))
+}
+
+fn record_on(connection: &mut SqliteConnection, key: ApiKeyId) -> Result<KeyRecord, Fault> {
+    let stored = api_keys::table.find(row::bytes(key.uuid()));
+    stored.select(KeyRow::as_select()).get_result(connection)?.into_record()
 }
 
 pub(super) fn note_uses_on(connection: &mut SqliteConnection, uses: &[KeyUse]) -> Result<(), Fault> {

@@ -2,7 +2,7 @@
 
 mod administration;
 mod create_user;
-mod delete_agent;
+pub(crate) mod delete_agent;
 mod delete_user;
 mod disconnects;
 pub(crate) mod find;
@@ -24,8 +24,8 @@ use diesel::sqlite::SqliteConnection;
 use domain::account::{
     AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, Connection,
     CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, MarkAgent, NewAgent,
-    NewUser, OpenSession, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle,
-    UserRepository,
+    NewUser, OpenSession, RegisterRefused, StoredAgent, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
+    UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
@@ -70,11 +70,11 @@ impl AgentRepository for SqliteStore {
     async fn register_agent(
         &self,
         new: NewAgent,
-        on_commit: OnCommit<Agent>,
-    ) -> Result<Result<Agent, RegisterRefused>, StoreError> {
+        on_commit: OnCommit<StoredAgent>,
+    ) -> Result<Result<StoredAgent, RegisterRefused>, StoreError> {
         let work =
             move |connection: &mut SqliteConnection| register_agent::register_agent_on(connection, &new);
-        self.change(work, |agent| on_commit.run(agent)).await
+        self.change(work, |stored| on_commit.run(stored)).await
     }
 
     async fn note_disconnects(&self, ended: Vec<Disconnect>) -> Result<(), StoreError> {

@@ -3,10 +3,13 @@
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{Agent, AgentHandle, NewAgent, NewRun, RegisterRefused, UserHandle};
+use domain::account::{
+    AgentHandle, KeyClaimRefused, MadeKey, NewAgent, NewRun, RegisterRefused, StoredAgent, UserHandle,
+};
 use domain::audit::AuditEntry;
-use domain::id::{OrganizationId, ParticipantId};
+use domain::id::{OrganizationId, ParticipantId, UserId};
 
+use super::find::agent_on;
 use super::keys;
 use super::row::AgentRow;
 use crate::audit;
@@ -18,7 +21,7 @@ use crate::schema::{agents, users};
 pub(super) fn register_agent_on(
     connection: &mut SqliteConnection,
     new: &NewAgent,
-) -> Result<Result<Agent, RegisterRefused>, Fault> {
+) -> Result<Result<StoredAgent, RegisterRefused>, Fault> {
     let owner = row::bytes(new.owner.uuid());
     let found = users::table
         .find(&owner)
@@ -28,6 +31,13 @@ pub(super) fn register_agent_on(
         .optional()?;
     let Some((owner_handle, organization)) = found else { return Ok(Err(RegisterRefused::OwnerGone)) };
     let organization = OrganizationId::new(row::uuid(&organization)?);
+    if let NewRun::External(key) = &new.run {
+        match keys::claim_on(connection, new.keyed.as_ref(), key, new.by, new.now)? {
+            Ok(None) => {}
+            Ok(Some(renewed)) => return registered_on(connection, new.owner, renewed),
+            Err(refused) => return Ok(Err(RegisterRefused::Claim(refused))),
+        }
+    }
     let same_name = agents::table
         .filter(agents::owner_id.eq(&owner))
         .filter(agents::name.eq(new.name.as_str()))
@@ -54,18 +64,36 @@ pub(super) fn register_agent_on(
         registry_access: true,
         shared_with_organization: false,
         foreign_access: false,
+        exclusive_claims: false,
+        a2a: false,
         is_global: false,
         max_attempts: None,
         created_at: At(new.now),
         updated_at: At(new.now),
         disabled_at: None,
+        paused_at: None,
+        pause_reason: None,
     };
     diesel::insert_into(agents::table).values(&agent).execute(connection)?;
     if let NewRun::External(key) = &new.run {
         keys::insert_on(connection, key, ParticipantId::Agent(new.id), new.now)?;
     }
     audit::append_on(connection, [AuditEntry::agent_registered(new, organization)])?;
-    agent.into_agent().map(Ok)
+    Ok(Ok(StoredAgent { agent: agent.into_agent()?, renewed: None }))
+}
+
+/// The agent that the first request registered, unless it has a new owner.
+fn registered_on(
+    connection: &mut SqliteConnection,
+    owner: UserId,
+    renewed: MadeKey,
+) -> Result<Result<StoredAgent, RegisterRefused>, Fault> {
+    let spent = RegisterRefused::Claim(KeyClaimRefused::KeySpent);
+    let Some(agent) = renewed.record.holder.agent() else { return Ok(Err(spent)) };
+    let Some(agent) = agent_on(connection, agent)?.filter(|agent| agent.owner == owner) else {
+        return Ok(Err(spent));
+    };
+    Ok(Ok(StoredAgent { agent, renewed: Some(renewed) }))
 }
 
 /// The first handle made from the slug that none of the owner's agents has or had.

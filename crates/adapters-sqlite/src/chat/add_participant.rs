@@ -7,7 +7,7 @@ use domain::chat::membership::{Candidate, decide_add};
 use domain::chat::{AddParticipant, AddRefused, AddedParticipant, ParticipantStatus};
 use domain::id::ParticipantId;
 
-use super::load::{account_on, chat_on, membership_on, participants_on};
+use super::load::{account_on, chat_on, membership_on, participants_on, pause_on};
 use crate::audit;
 use crate::error::Fault;
 use crate::message::title;
@@ -41,8 +41,10 @@ pub(super) fn add_participant_on(
         participants::status.eq(ParticipantStatus::on_adding(candidate.id).as_str()),
         participants::joined_at.eq(now),
         participants::stopped_at.eq(None::<i64>),
+        participants::agent_paused_at.eq(pause_on(connection, candidate.id)?),
         participants::read_sequence.eq(read_sequence),
         participants::read_texts.eq(read_texts),
+        participants::muted.eq(false),
     );
     diesel::insert_into(participants::table)
         .values((

@@ -7,7 +7,7 @@ use domain::chat::{Chat, CreateRefused, NewChat, ParticipantStatus, Role};
 use domain::id::OrganizationId;
 use domain::idempotency::Verdict;
 
-use super::load::account_on;
+use super::load::{account_on, pause_on};
 use crate::account::find::is_gone_on;
 use crate::audit;
 use crate::error::Fault;
@@ -37,6 +37,7 @@ pub(super) fn create_on(
     if let Err(reached) = quota::chats_on(connection, organization)? {
         return Ok(Err(CreateRefused::Limit(reached)));
     }
+    let pause = pause_on(connection, creator)?;
     let chat = new.into_chat();
     let now = chat.created_at.micros();
     diesel::insert_into(chats::table)
@@ -62,6 +63,7 @@ pub(super) fn create_on(
             participants::chat_created_at.eq(now),
             participants::joined_at.eq(now),
             participants::account_id.eq(account),
+            participants::agent_paused_at.eq(pause),
         ))
         .execute(connection)?;
     audit::append_on(connection, [AuditEntry::chat_created(&chat, creator, organization)])?;

@@ -8,12 +8,14 @@ use domain::chat::{DeleteChat, DeleteRefused, DeletedChat};
 
 use super::load::{chat_on, standing_on};
 use crate::audit;
+use crate::board;
 use crate::change;
 use crate::error::Fault;
+use crate::file;
 use crate::row::{self, Id};
 use crate::schema::{chats, participants};
 
-pub(super) fn delete_on(
+pub(crate) fn delete_on(
     connection: &mut SqliteConnection,
     command: &DeleteChat,
 ) -> Result<Result<DeletedChat, DeleteRefused>, Fault> {
@@ -43,6 +45,8 @@ pub(super) fn delete_on(
     diesel::update(chats::table.find(&column))
         .set(chats::deleted_at.eq(command.now.micros()))
         .execute(connection)?;
+    board::mark_on(connection, command.chat, command.now)?;
+    file::expire_on(connection, command.chat, command.now)?;
     audit::append_on(connection, [AuditEntry::chat_deleted(command)])?;
     change::append_on(connection, [Change::ParticipantsRemoved(command.chat)], command.now)?;
     Ok(Ok(DeletedChat { chat, participants: present, deleted_at: command.now }))

@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 
-use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
-use domain::chat::{ChatAgent, ChatDetails, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
+use domain::board::TaskCounts;
+use domain::chat::{
+    ChatAgent, ChatDetails, RosterHead, SEARCHED_SEQUENCES, SHOWN_PARTICIPANTS, Standing, WorkStatus,
+};
 use domain::delivery::SHOWN_ATTEMPTS;
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::message::Message;
@@ -15,12 +17,13 @@ use domain::page::weight::{ATTEMPT_BYTES, RECORD_BYTES};
 use uuid::Uuid;
 
 use super::row::{ParticipantRow, StandingRow};
+use crate::board::COUNT_COLUMNS;
 use crate::error::Fault;
 use crate::message::load::{Records, messages_on};
 use crate::message::row::MessageRow;
 use crate::message::row::status::{FAILED, PROCESSING};
 use crate::row::{self, At, Id};
-use crate::schema::{chats, messages};
+use crate::schema::messages;
 
 /// The agents of chats, and whether they are at work.
 pub(crate) fn details_on(
@@ -28,8 +31,8 @@ pub(crate) fn details_on(
     chats: &[ChatId],
 ) -> Result<HashMap<ChatId, ChatDetails>, Fault> {
     let mut details = HashMap::with_capacity(chats.len());
-    for (chat, work, interrupted) in works_on(connection, chats)? {
-        details.insert(chat, ChatDetails { agents: Vec::new(), work, interrupted });
+    for (chat, work) in works_on(connection, chats)? {
+        details.insert(chat, work);
     }
     for (chat, head) in heads_on(connection, chats, true)? {
         let agents = head.participants.into_iter().filter_map(|participant| {
@@ -59,6 +62,9 @@ struct WorkRow {
     /// Ids in hexadecimal digits, with commas between them.
     #[diesel(sql_type = Nullable<Text>)]
     interrupted: Option<String>,
+    /// The counts of the board as JSON.
+    #[diesel(sql_type = Nullable<Text>)]
+    tasks: Option<String>,
 }
 
 impl WorkRow {
@@ -73,11 +79,11 @@ const DOUBTFUL: &str = "WHERE agents.id = participants.participant_id \
      AND (agents.disabled_at IS NOT NULL OR agents.disconnected_at >= deliveries.started_at)";
 
 /// Seeks from each agent of a chat to its unfinished work there, that is, attempts under way and
-/// failed ones. Whether one is stopped is in the rows of the agents.
+/// failed ones. Whether one is stopped is in the rows of the agents, and the counts of tasks in that of the board.
 fn works_on(
     connection: &mut SqliteConnection,
     chats: &[ChatId],
-) -> Result<Vec<(ChatId, WorkStatus, Vec<AgentId>)>, Fault> {
+) -> Result<Vec<(ChatId, ChatDetails)>, Fault> {
     let agents = |columns: &str, status: &str| {
         format!(
             "(SELECT {columns} FROM participants CROSS JOIN deliveries INDEXED BY deliveries_at_work \
@@ -95,7 +101,8 @@ fn works_on(
         "SELECT chats.id, {} AS working, {} AS failed, EXISTS (SELECT 1 FROM participants \
          WHERE participants.chat_id = chats.id AND participants.kind = 'Agent' AND participants.left_at IS NULL \
          AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL)) AS stopped, \
-         {} AS interrupted FROM chats \
+         {} AS interrupted, (SELECT json_array({COUNT_COLUMNS}) \
+         FROM boards WHERE boards.chat_id = chats.id) AS tasks FROM chats \
          LEFT JOIN organizations AS paused ON paused.id = chats.organization_id WHERE chats.id IN ({})",
         any(&counts),
         any(FAILED),
@@ -103,8 +110,14 @@ fn works_on(
         in_list(chats)
     ));
     let rows = rows.load::<WorkRow>(connection)?.into_iter();
-    let work = |found: &WorkRow| WorkStatus::of(found.stopped, found.failed, found.working);
-    rows.map(|found| Ok((row::chat_id(&found.id)?, work(&found), found.interrupted()))).collect()
+    let details = |found: WorkRow| {
+        let work = WorkStatus::of(found.stopped, found.failed, found.working);
+        let tasks = found.tasks.as_deref().map(row::json).transpose()?.map(TaskCounts::of);
+        let (interrupted, tasks) = (found.interrupted(), tasks.unwrap_or_default());
+        let details = ChatDetails { agents: Vec::new(), work, interrupted, tasks };
+        Ok((row::chat_id(&found.id)?, details))
+    };
+    rows.map(details).collect()
 }
 
 #[derive(QueryableByName)]
@@ -213,27 +226,42 @@ pub(super) fn standings_on(
     Ok(standings)
 }
 
-/// The sequence of a chat's newest message: one index step. It is the last that was assigned,
-/// unless that message was deleted.
-const NEWEST: &str = "(SELECT max(sequence) FROM messages AS newest INDEXED BY messages_order WHERE newest.chat_id = chats.id)";
-
-#[derive(QueryableByName)]
-struct WeightRow {
-    #[diesel(sql_type = Binary)]
-    chat_id: Vec<u8>,
-    #[diesel(sql_type = BigInt)]
-    number: i64,
+/// The sequence of a chat's newest text, or else of its newest message.
+fn newest_sequence() -> String {
+    format!(
+        "coalesce((SELECT sequence FROM messages AS newest INDEXED BY messages_order WHERE newest.chat_id = chats.id \
+          AND sequence > chats.last_sequence - {SEARCHED_SEQUENCES} AND newest.kind = 'text' \
+          ORDER BY sequence DESC LIMIT 1), \
+         (SELECT max(sequence) FROM messages AS newest INDEXED BY messages_order WHERE newest.chat_id = chats.id))"
+    )
 }
 
-/// The approximate size of the newest message of each chat, with its deliveries. Lengths are in the
-/// head of a row, so only the mentions are read.
+#[derive(QueryableByName)]
+struct NewestRow {
+    #[diesel(sql_type = Binary)]
+    chat_id: Vec<u8>,
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = BigInt)]
+    weight: i64,
+}
+
+/// A message that is not loaded yet.
+pub(super) struct Newest {
+    id: Vec<u8>,
+    /// The approximate size, with its deliveries.
+    pub(super) weight: usize,
+}
+
+/// The newest text of each chat, or else its newest message. Lengths are in the head of a row, so only the mentions are
+/// read.
 pub(super) fn newest_weights_on(
     connection: &mut SqliteConnection,
     chats: &[ChatId],
-) -> Result<HashMap<ChatId, usize>, Fault> {
+) -> Result<HashMap<ChatId, Newest>, Fault> {
     let weight = format!("total({RECORD_BYTES} + min(current_attempt, {SHOWN_ATTEMPTS}) * {ATTEMPT_BYTES})");
     let rows = diesel::sql_query(format!(
-        "SELECT messages.chat_id, CAST(octet_length(messages.content) + octet_length(messages.mentions) \
+        "SELECT messages.chat_id, messages.id, CAST(octet_length(messages.content) + octet_length(messages.mentions) \
          + coalesce(octet_length(messages.metadata), 0) \
          + (SELECT {weight} FROM json_each(messages.mentions) AS mention CROSS JOIN deliveries \
             ON agent_id = unhex(replace(mention.value ->> 'id', '-', '')) \
@@ -241,29 +269,27 @@ pub(super) fn newest_weights_on(
             AND addressed = 1 WHERE mention.value ->> 'of' = 'Agent') \
          + (SELECT {weight} FROM deliveries INDEXED BY deliveries_unaddressed \
             WHERE deliveries.chat_id = messages.chat_id AND deliveries.sequence = messages.sequence \
-            AND addressed = 0) AS INTEGER) AS number \
+            AND addressed = 0) AS INTEGER) AS weight \
          FROM chats CROSS JOIN messages \
-         ON messages.chat_id = chats.id AND messages.sequence = {NEWEST} \
+         ON messages.chat_id = chats.id AND messages.sequence = {} \
          WHERE chats.id IN ({})",
+        newest_sequence(),
         in_list(chats)
     ));
-    let rows = rows.load::<WeightRow>(connection)?.into_iter();
-    rows.map(|found| Ok((row::chat_id(&found.chat_id)?, usize::try_from(found.number).unwrap_or(usize::MAX))))
-        .collect()
+    let newest = |found: NewestRow| {
+        let weight = usize::try_from(found.weight).unwrap_or(usize::MAX);
+        Ok((row::chat_id(&found.chat_id)?, Newest { id: found.id, weight }))
+    };
+    rows.load::<NewestRow>(connection)?.into_iter().map(newest).collect()
 }
 
-/// The newest message of each chat, with all delivery records.
+/// These messages by chat, with all delivery records.
 pub(super) fn newest_on(
     connection: &mut SqliteConnection,
-    chats: &[ChatId],
+    newest: impl IntoIterator<Item = Newest>,
 ) -> Result<HashMap<ChatId, Message>, Fault> {
-    let rows = chats::table
-        .inner_join(messages::table.on(messages::chat_id.eq(chats::id).and(messages::sequence.eq(sql::<
-            BigInt,
-        >(
-            NEWEST
-        )))))
-        .filter(chats::id.eq_any(chats.iter().map(|chat| row::bytes(chat.uuid()))))
+    let rows = messages::table
+        .filter(messages::id.eq_any(newest.into_iter().map(|message| message.id)))
         .select(MessageRow::as_select())
         .load(connection)?;
     let newest = messages_on(connection, rows, Records::All)?;

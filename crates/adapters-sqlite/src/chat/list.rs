@@ -10,10 +10,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{ChatListing, ChatParts, ChatSort, ListedChat};
-use domain::id::{ChatId, ParticipantId, RecordId};
-use domain::page::{Order, Page, PageRequest, Position, fitting};
+use domain::id::{ChatId, ParticipantId, RecordId, UserId};
+use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position, fitting};
 
-use super::details::{details_on, heads_on, newest_on, newest_weights_on, standings_on};
+use super::details::{details_on, heads_on, in_list, newest_on, newest_weights_on, standings_on};
 use super::mark_read::unread_on;
 use super::row::ChatRow;
 use crate::error::Fault;
@@ -40,6 +40,25 @@ pub(super) fn list_on(
     let mut rows = records_on(connection, &chats)?;
     more |= fill_on(connection, viewer, listing.parts, page.max_bytes(), &mut rows)?;
     Ok(Page::part(rows, more, total, |listed| listing.sort.position(&listed.chat)))
+}
+
+pub(super) fn list_some_on(
+    connection: &mut SqliteConnection,
+    viewer: UserId,
+    chats: &[ChatId],
+    parts: ChatParts,
+) -> Result<Page<ListedChat>, Fault> {
+    // The index is named because SQLite would read all participants of the chats. A deleted chat has none.
+    let found = diesel::sql_query(format!(
+        "SELECT DISTINCT chat_id AS id FROM participants INDEXED BY participants_of_account \
+         WHERE chat_id IN ({}) AND account_id = ?1 AND left_at IS NULL ORDER BY chat_id",
+        in_list(chats)
+    ));
+    let found = found.bind::<Binary, _>(row::bytes(viewer.uuid())).load::<ListedId>(connection)?;
+    let found = found.iter().map(|listed| row::chat_id(&listed.id)).collect::<Result<Vec<_>, _>>()?;
+    let mut rows = records_on(connection, &found)?;
+    let more = fill_on(connection, ParticipantId::User(viewer), parts, PAGE_BYTES, &mut rows)?;
+    Ok(Page::part(rows, more, None, |listed| ChatSort::Created.position(&listed.chat)))
 }
 
 /// The memberships to read, and the conditions on their chats.
@@ -142,15 +161,7 @@ fn records_on(connection: &mut SqliteConnection, ids: &[ChatId]) -> Result<Vec<L
         .load(connection)?;
     let chats = rows.into_iter().map(ChatRow::into_chat).collect::<Result<Vec<_>, _>>()?;
     let mut chats = chats.into_iter().map(|chat| (chat.id, chat)).collect::<HashMap<_, _>>();
-    let record = |chat| ListedChat {
-        chat,
-        details: None,
-        roster: None,
-        last_message: None,
-        standing: None,
-        unread: None,
-    };
-    Ok(ids.iter().filter_map(|id| chats.remove(id)).map(record).collect())
+    Ok(ids.iter().filter_map(|id| chats.remove(id)).map(ListedChat::from).collect())
 }
 
 /// Adds the requested parts. Rows at the end that would make the page too large are left out;
@@ -180,16 +191,17 @@ fn fill_on(
         };
         rows.iter_mut().for_each(of);
     }
-    let newest = if parts.last_message { newest_weights_on(connection, &chats)? } else { HashMap::new() };
+    let mut newest = if parts.last_message { newest_weights_on(connection, &chats)? } else { HashMap::new() };
     let weigh = |listed: &ListedChat| {
-        weight(listed).saturating_add(newest.get(&listed.chat.id).copied().unwrap_or_default())
+        weight(listed).saturating_add(newest.get(&listed.chat.id).map_or(0, |newest| newest.weight))
     };
     let kept = fitting(budget, rows.iter().map(weigh));
     let cut = kept < rows.len();
     rows.truncate(kept);
     chats.truncate(kept);
     if parts.last_message {
-        let mut newest = newest_on(connection, &chats)?;
+        let shown = chats.iter().filter_map(|chat| newest.remove(chat)).collect::<Vec<_>>();
+        let mut newest = newest_on(connection, shown)?;
         for listed in rows.iter_mut() {
             listed.last_message = newest.remove(&listed.chat.id);
         }

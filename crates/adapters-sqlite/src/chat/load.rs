@@ -29,11 +29,11 @@ pub(crate) fn membership_on(
     chat: ChatId,
 ) -> Result<Option<OwnMembership>, Fault> {
     let found = statement!(
-        "SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at \
+        "SELECT participants.kind, role, participants.status, stopped_at, agent_paused_at, joined_at, paused_at \
          FROM participants JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
          LEFT JOIN organizations ON organizations.id = chats.organization_id \
          WHERE participants.chat_id = ? AND participant_id = ? AND left_at IS NULL"
-        => (Text, Text, Text, Nullable<BigInt>, BigInt, Nullable<BigInt>)
+        => (Text, Text, Text, Nullable<BigInt>, Nullable<BigInt>, BigInt, Nullable<BigInt>)
     );
     let found = found
         .bind::<Binary, _>(Id(chat.uuid()))
@@ -79,6 +79,17 @@ pub(crate) fn account_on(connection: &mut SqliteConnection, who: ParticipantId) 
         ParticipantId::User(_) => Ok(id),
         ParticipantId::Agent(_) => {
             Ok(agents::table.find(id).select(agents::owner_id).get_result(connection)?)
+        }
+    }
+}
+
+/// When an agent's pause began, as stored with each of its memberships; `None` if it is not paused.
+pub(crate) fn pause_on(connection: &mut SqliteConnection, who: ParticipantId) -> Result<Option<i64>, Fault> {
+    match who {
+        ParticipantId::User(_) => Ok(None),
+        ParticipantId::Agent(agent) => {
+            let agent = agents::table.find(row::bytes(agent.uuid()));
+            Ok(agent.select(agents::paused_at).get_result(connection)?)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod add_participant;
 mod create;
-mod delete;
+pub(crate) mod delete;
 pub(crate) mod details;
 mod list;
 pub(crate) mod load;
@@ -13,14 +13,19 @@ mod remove_participant;
 pub(crate) mod rename;
 #[path = "../../../sql-rows/chat.rs"]
 pub(crate) mod row;
+mod set_participant_role;
+
+use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
+
 use domain::chat::{
-    AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
-    ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
-    MarkRead, MarkReadRefused, MarkedRead, NewChat, OwnMembership, ParticipantRepository, RemoveParticipant,
-    RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat, Unread,
+    AddParticipant, AddRefused, AddedParticipant, ChangedParticipant, Chat, ChatFilter, ChatListing,
+    ChatOverview, ChatParts, ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance,
+    FoundChat, ListedChat, MarkRead, MarkReadRefused, MarkedRead, MarkedRooms, NewChat, OwnMembership,
+    ParticipantRepository, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
+    RenameChatRefused, Roster, SetParticipantRole, SetParticipantRoleRefused, ShownChat,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -49,10 +54,22 @@ impl ChatRepository for SqliteStore {
         &self,
         viewer: UserId,
         chat: ChatId,
+        parts: ChatParts,
         count_messages: bool,
     ) -> Result<Option<FoundChat>, StoreError> {
-        self.read(move |connection| read::find_with_details_on(connection, viewer, chat, count_messages))
-            .await
+        self.read(move |connection| {
+            read::find_with_details_on(connection, viewer, chat, parts, count_messages)
+        })
+        .await
+    }
+
+    async fn list_some(
+        &self,
+        viewer: UserId,
+        chats: Vec<ChatId>,
+        parts: ChatParts,
+    ) -> Result<Page<ListedChat>, StoreError> {
+        self.read(move |connection| list::list_some_on(connection, viewer, &chats, parts)).await
     }
 
     async fn list(
@@ -82,12 +99,6 @@ impl ChatRepository for SqliteStore {
         self.change(work, |renamed| on_commit.run(renamed)).await
     }
 
-    async fn unread(&self, reader: UserId, chat: ChatId) -> Result<Option<Unread>, StoreError> {
-        let unread =
-            move |connection: &mut SqliteConnection| mark_read::unread_on(connection, reader, &[chat]);
-        Ok(self.read(unread).await?.remove(&chat))
-    }
-
     async fn mark_read(
         &self,
         command: MarkRead,
@@ -95,6 +106,17 @@ impl ChatRepository for SqliteStore {
     ) -> Result<Result<MarkedRead, MarkReadRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| mark_read::mark_read_on(connection, &command);
         self.change(work, |marked| on_commit.run(marked)).await
+    }
+
+    async fn mark_all_read(
+        &self,
+        reader: UserId,
+        on_commit: OnCommit<MarkedRooms>,
+    ) -> Result<MarkedRooms, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            mark_read::mark_all_read_on(connection, reader).map(Ok::<_, Infallible>)
+        };
+        self.change(work, |marked| on_commit.run(marked)).await.map(|Ok(marked)| marked)
     }
 
     async fn delete(
@@ -149,6 +171,17 @@ impl ParticipantRepository for SqliteStore {
             remove_participant::remove_participant_on(connection, &command)
         };
         self.change(work, |removed| on_commit.run(removed)).await
+    }
+
+    async fn set_participant_role(
+        &self,
+        command: SetParticipantRole,
+        on_commit: OnCommit<ChangedParticipant>,
+    ) -> Result<Result<ChangedParticipant, SetParticipantRoleRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            set_participant_role::set_participant_role_on(connection, &command)
+        };
+        self.change(work, |changed| on_commit.run(changed)).await
     }
 
     async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {

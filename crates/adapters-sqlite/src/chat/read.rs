@@ -4,11 +4,11 @@ use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel::sqlite::SqliteConnection;
-use domain::chat::{Chat, Entrance, FoundChat, Roster};
+use domain::chat::{Chat, ChatParts, Entrance, FoundChat, Roster};
 use domain::id::{ChatId, ParticipantId, Sequence, UserId};
 use domain::message::{MessageKind, counts_by_kind};
 
-use super::details::details_on;
+use super::list::list_some_on;
 use super::load::{chat_on, participants_on, standing_on};
 use crate::error::Fault;
 use crate::row;
@@ -39,12 +39,12 @@ pub(super) fn find_with_details_on(
     connection: &mut SqliteConnection,
     viewer: UserId,
     id: ChatId,
+    parts: ChatParts,
     count_messages: bool,
 ) -> Result<Option<FoundChat>, Fault> {
-    let Some(chat) = find_on(connection, ParticipantId::User(viewer), id)? else { return Ok(None) };
-    let details = details_on(connection, &[id])?.remove(&id).unwrap_or_default();
+    let Some(listed) = list_some_on(connection, viewer, &[id], parts)?.rows.pop() else { return Ok(None) };
     let message_counts = if count_messages { Some(counts_on(connection, id)?) } else { None };
-    Ok(Some(FoundChat { chat, details, message_counts }))
+    Ok(Some(FoundChat { listed, message_counts }))
 }
 
 /// Runs along the index of events, without reading messages: the chat stores the number of all.

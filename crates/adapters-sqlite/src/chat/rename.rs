@@ -1,16 +1,19 @@
 //! Storing a new title or default deadline of a chat.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::chat::{Chat, RenameChat, RenameChatRefused, ShownChat};
+use domain::id::{ChatId, UserId};
 
 use super::details::details_on;
 use super::load::{chat_on, standing_on};
-use super::row::{max_hops_column, respond_within_column};
+use super::row::{ChatRow, max_hops_column, respond_within_column};
 use crate::audit;
 use crate::error::Fault;
-use crate::row;
+use crate::row::{self, Id};
 use crate::schema::{chats, participants};
 
 pub(super) fn rename_on(
@@ -44,14 +47,42 @@ pub(super) fn rename_on(
 
 /// A chat that was just changed, as its humans see it.
 pub(crate) fn shown_on(connection: &mut SqliteConnection, chat: Chat) -> Result<ShownChat, Fault> {
-    let users = participants::table
-        .filter(participants::chat_id.eq(row::bytes(chat.id.uuid())))
+    let room = [chat.id];
+    let mut users = users_on(connection, &room)?;
+    Ok(ShownChat::with_parts(chat, &mut users, &mut details_on(connection, &room)?))
+}
+
+/// Those of the chats that exist, as their humans see them.
+pub(crate) fn all_shown_on(
+    connection: &mut SqliteConnection,
+    chats: &[ChatId],
+) -> Result<Vec<ShownChat>, Fault> {
+    let found = chats::table.filter(chats::id.eq_any(ids(chats))).filter(chats::deleted_at.is_null());
+    let rooms = found.select(ChatRow::as_select()).load(connection)?;
+    let (mut users, mut details) = (users_on(connection, chats)?, details_on(connection, chats)?);
+    let shown = |row: ChatRow| Ok(ShownChat::with_parts(row.into_chat()?, &mut users, &mut details));
+    rooms.into_iter().map(shown).collect()
+}
+
+/// The humans in chats, by id.
+fn users_on(
+    connection: &mut SqliteConnection,
+    chats: &[ChatId],
+) -> Result<HashMap<ChatId, Vec<UserId>>, Fault> {
+    let found = participants::table
+        .filter(participants::chat_id.eq_any(ids(chats)))
         .filter(participants::kind.eq("User"))
         .filter(participants::left_at.is_null())
-        .order(participants::participant_id)
-        .select(participants::participant_id)
-        .load::<Vec<u8>>(connection)?;
-    let users = users.iter().map(|id| row::user_id(id)).collect::<Result<_, _>>()?;
-    let details = details_on(connection, &[chat.id])?.remove(&chat.id).unwrap_or_default();
-    Ok(ShownChat { chat, details, users })
+        .order((participants::chat_id, participants::participant_id))
+        .select((participants::chat_id, participants::participant_id))
+        .load::<(Id, Id)>(connection)?;
+    let mut users = HashMap::<_, Vec<_>>::with_capacity(chats.len());
+    for (chat, user) in found {
+        users.entry(ChatId::new(chat.0)).or_default().push(UserId::new(user.0));
+    }
+    Ok(users)
+}
+
+fn ids(chats: &[ChatId]) -> Vec<Id> {
+    chats.iter().map(|chat| Id(chat.uuid())).collect()
 }

@@ -25,7 +25,7 @@ macro_rules! executions {
     ($condition:literal) => {
         statement!(
             "SELECT participants.chat_id, participants.chat_created_at, participants.joined_at, \
-             coalesce(participants.stopped_at, organizations.paused_at), chats.updated_at, \
+             coalesce(participants.stopped_at, participants.agent_paused_at, organizations.paused_at), chats.updated_at, \
              EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_at_work \
              WHERE deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
              AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL \

@@ -2,14 +2,19 @@
 
 mod executions;
 mod pause;
+mod pause_agent;
 #[path = "../../../sql-rows/control.rs"]
 pub(crate) mod row;
 mod stop;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
+use domain::account::Agent;
 use domain::chat::StopRefused;
-use domain::control::{AgentInChat, ControlRepository, Execution, InterruptAgent, SetStopped, StoppedChat};
+use domain::control::{
+    AgentInChat, ControlRepository, Execution, InterruptAgent, SetAgentPaused, SetAgentPausedRefused,
+    SetStopped, StoppedChat,
+};
 use domain::id::{AgentId, ChatId, OrganizationId, UserId};
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -27,6 +32,15 @@ impl ControlRepository for SqliteStore {
         self.change(work, |stopped| on_commit.run(stopped)).await
     }
 
+    async fn set_agent_paused(
+        &self,
+        command: SetAgentPaused,
+        on_commit: OnCommit<Agent>,
+    ) -> Result<Result<Agent, SetAgentPausedRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| pause_agent::set_paused_on(connection, &command);
+        self.change(work, |agent| on_commit.run(agent)).await
+    }
+
     async fn executions(
         &self,
         owner: UserId,
@@ -38,7 +52,7 @@ impl ControlRepository for SqliteStore {
 
     async fn memberships_among(
         &self,
-        organization: OrganizationId,
+        organization: Option<OrganizationId>,
         agents: Vec<(AgentId, ChatId)>,
     ) -> Result<Vec<AgentInChat>, StoreError> {
         self.read(move |connection| pause::memberships_among_on(connection, organization, &agents)).await

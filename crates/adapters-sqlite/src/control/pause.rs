@@ -1,7 +1,7 @@
 //! The agents that a pause concerns.
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Bool, Text};
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::control::AgentInChat;
 use domain::id::{AgentId, ChatId, ExecutionId, OrganizationId};
@@ -12,22 +12,24 @@ use crate::statement::statement;
 
 pub(super) fn memberships_among_on(
     connection: &mut SqliteConnection,
-    organization: OrganizationId,
+    organization: Option<OrganizationId>,
     agents: &[(AgentId, ChatId)],
 ) -> Result<Vec<AgentInChat>, Fault> {
     let pair = |(agent, chat): &(AgentId, ChatId)| (Id(agent.uuid()).hex(), Id(chat.uuid()).hex());
     let pairs = row::to_json(&agents.iter().map(pair).collect::<Vec<_>>())?;
     let found = statement!(
         "SELECT participants.participant_id, participants.chat_id, participants.joined_at, \
-         coalesce(participants.stopped_at, organizations.paused_at) IS NOT NULL \
+         coalesce(participants.stopped_at, participants.agent_paused_at, organizations.paused_at) IS NOT NULL \
          FROM json_each(?) AS wanted CROSS JOIN participants \
          ON participants.chat_id = unhex(wanted.value ->> 1) \
          AND participants.participant_id = unhex(wanted.value ->> 0) AND participants.left_at IS NULL \
          CROSS JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
-         CROSS JOIN organizations ON organizations.id = chats.organization_id WHERE organizations.id = ?"
+         LEFT JOIN organizations ON organizations.id = chats.organization_id \
+         WHERE coalesce(?, chats.organization_id) IS chats.organization_id"
         => (Binary, Binary, BigInt, Bool)
     );
-    let found = found.bind::<Text, _>(pairs).bind::<Binary, _>(Id(organization.uuid())).load::<(
+    let organization = organization.map(|id| Id(id.uuid()));
+    let found = found.bind::<Text, _>(pairs).bind::<Nullable<Binary>, _>(organization).load::<(
         Vec<u8>,
         Vec<u8>,
         i64,

@@ -55,7 +55,7 @@ pub(super) fn set_stopped_on(
         .select((
             participants::participant_id,
             participants::joined_at,
-            participants::stopped_at.is_not_null(),
+            participants::stopped_at.is_not_null().or(participants::agent_paused_at.is_not_null()),
         ))
         .load::<(Vec<u8>, i64, bool)>(connection)?;
     let execution = |(agent, joined_at, is_stopped): &(Vec<u8>, i64, bool)| {

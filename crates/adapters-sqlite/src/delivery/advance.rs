@@ -4,16 +4,18 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::ParticipantStatus;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Delivery, MaxAttempts};
+use domain::delivery::{
+    AdvanceDelivery, AdvanceRefused, Advanced, Claims, Delivery, MaxAttempts, RenewClaims,
+};
 use domain::id::ParticipantId;
 
-use crate::account::row::max_attempts;
+use crate::account::row::StepSettings;
 use crate::chat::activate_on;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{ERROR, RecordColumns, Records, error_bytes, message_row_on, messages_on};
-use crate::message::row::{DeliveryRow, EarlierAttempt, MessageRow, StepColumns};
-use crate::row::Id;
+use crate::message::row::{DeliveryRow, EarlierAttempt, MessageRow, StepColumns, status};
+use crate::row::{At, Id};
 use crate::statement::statement;
 
 pub(super) fn advance_on(
@@ -24,7 +26,7 @@ pub(super) fn advance_on(
     let Some(own) = membership_on(connection, agent, command.chat)? else {
         return Ok(Err(AdvanceRefused::NotFound));
     };
-    if own.state.is_stopped {
+    if own.state.is_halted() {
         return Ok(Err(AdvanceRefused::Stopped));
     }
     let Some(message) = message_row_on(connection, command.chat, command.message)? else {
@@ -32,8 +34,8 @@ pub(super) fn advance_on(
     };
     let stored = record_on(connection, Id(command.agent.uuid()), &message)?;
     let before = stored.unwrap_or_else(|| Delivery::unaddressed(command.agent));
-    let max = max_attempts_on(connection, Id(command.agent.uuid()))?;
-    let after = match before.clone().step(&command.step, max, command.now) {
+    let (max, claims) = settings_on(connection, Id(command.agent.uuid()))?;
+    let after = match before.clone().step(&command.step, command.terms(max, claims), command.now) {
         Ok(after) => after,
         Err(refused) => return Ok(Err(refused.into())),
     };
@@ -47,14 +49,37 @@ pub(super) fn advance_on(
     let message = messages_on(connection, vec![message], Records::All)?.pop();
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
-    Ok(Ok(Advanced { message, delivery: after }))
+    Ok(Ok(command.advanced(message, after)))
 }
 
-/// The limit of the agent.
-fn max_attempts_on(connection: &mut SqliteConnection, agent: Id) -> Result<Option<MaxAttempts>, Fault> {
-    let max = statement!("SELECT max_attempts FROM agents WHERE id = ?" => Nullable<Integer>);
-    let max = max.bind::<Binary, _>(agent).get_result::<Option<i32>>(connection).optional()?;
-    max.flatten().map(max_attempts).transpose()
+/// The settings of the agent.
+fn settings_on(connection: &mut SqliteConnection, agent: Id) -> Result<(Option<MaxAttempts>, Claims), Fault> {
+    let found = statement!(
+        "SELECT max_attempts, exclusive_claims FROM agents WHERE id = ?" => (Nullable<Integer>, Bool)
+    );
+    let found = found.bind::<Binary, _>(agent).get_result::<StepSettings>(connection).optional()?;
+    found.unwrap_or_default().into_settings()
+}
+
+/// Renews claims, except those that began or were renewed a moment ago.
+pub(super) fn renew_on(connection: &mut SqliteConnection, command: &RenewClaims) -> Result<(), Fault> {
+    statement!(
+        "UPDATE deliveries INDEXED BY deliveries_at_work SET claimed_until = ? \
+         WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0 \
+         AND claimed_until > ? AND claimed_until <= ? AND ", status::PROCESSING, " \
+         AND CASE WHEN ? IS NULL THEN started_at > ? ELSE sequence = \
+         (SELECT sequence FROM messages WHERE id = ? AND messages.chat_id = deliveries.chat_id) END"
+    )
+    .bind::<BigInt, _>(At(command.until))
+    .bind::<Binary, _>(Id(command.agent.uuid()))
+    .bind::<Binary, _>(Id(command.chat.uuid()))
+    .bind::<BigInt, _>(At(command.now))
+    .bind::<BigInt, _>(At(command.fresh_after))
+    .bind::<Nullable<Binary>, _>(command.message.map(|id| Id(id.uuid())))
+    .bind::<BigInt, _>(At(command.begun_after))
+    .bind::<Nullable<Binary>, _>(command.message.map(|id| Id(id.uuid())))
+    .execute(connection)?;
+    Ok(())
 }
 
 /// The record with its newest attempt only, which is all that a step needs.
@@ -106,12 +131,12 @@ fn save_on(connection: &mut SqliteConnection, message: &MessageRow, after: &Deli
     let columns = StepColumns::of(after)?;
     statement!(
         "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, \
-         processed_at, failed_at, error, dead_at, dead_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         processed_at, failed_at, error, dead_at, dead_reason, claimed_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE SET current_attempt = excluded.current_attempt, \
          started_at = excluded.started_at, processed_at = excluded.processed_at, \
          failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt \
              THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, \
-         dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL"
+         dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL, claimed_until = excluded.claimed_until"
     )
     .bind::<Binary, _>(Id(after.agent().uuid()))
     .bind::<Binary, _>(message.chat_id)
@@ -124,6 +149,7 @@ fn save_on(connection: &mut SqliteConnection, message: &MessageRow, after: &Deli
     .bind::<Nullable<Text>, _>(columns.error)
     .bind::<Nullable<BigInt>, _>(columns.dead_at)
     .bind::<Nullable<Text>, _>(columns.dead_reason)
+    .bind::<Nullable<BigInt>, _>(columns.claimed_until)
     .execute(connection)?;
     Ok(())
 }

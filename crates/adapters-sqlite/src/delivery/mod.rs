@@ -8,11 +8,14 @@ mod receipts;
 mod row;
 mod unacknowledged;
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryReceipt,
-    DeliveryRepository, HasHumanSubscribers, Listening, NextMessage, Order, ReceiptsRefused, Searched,
+    DeliveryRepository, HasHumanSubscribers, Listening, NextMessage, Order, ReceiptsRefused, RenewClaims,
+    Searched,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use domain::message::Message;
@@ -24,8 +27,13 @@ use crate::SqliteStore;
 
 #[async_trait]
 impl DeliveryRepository for SqliteStore {
-    async fn next(&self, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, StoreError> {
-        self.read(move |connection| read::next_on(connection, agent, chat)).await
+    async fn next(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        now: Timestamp,
+    ) -> Result<Option<NextMessage>, StoreError> {
+        self.read(move |connection| read::next_on(connection, agent, chat, now)).await
     }
 
     async fn list(
@@ -55,6 +63,12 @@ impl DeliveryRepository for SqliteStore {
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| advance::advance_on(connection, &command);
         self.change(work, |advanced| on_commit.run(advanced)).await
+    }
+
+    async fn renew_claims(&self, command: RenewClaims) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| advance::renew_on(connection, &command).map(Ok);
+        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
+        done.map_err(|never| match never {})
     }
 
     async fn mark_delivered(

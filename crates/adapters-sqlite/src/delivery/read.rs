@@ -7,11 +7,12 @@ use domain::delivery::{DeliveryFilter, NextMessage};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
 use domain::page::{Order, PAGE_BYTES, Page, PageRequest};
+use domain::time::Timestamp;
 
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on, position};
-use crate::message::row::status::{FAILED, PROCESSING};
+use crate::message::row::status::{FAILED, PROCESSING, UNCLAIMED};
 use crate::row;
 use crate::statement::statement;
 
@@ -42,23 +43,25 @@ pub(super) fn next_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
     chat: ChatId,
+    now: Timestamp,
 ) -> Result<Option<NextMessage>, Fault> {
     let Some(own) = membership_on(connection, ParticipantId::Agent(agent), chat)? else {
         return Ok(None);
     };
     let membership = own.state;
-    if membership.is_stopped {
+    if membership.is_halted() {
         return Ok(Some(NextMessage { membership, message: None }));
     }
-    // The first of the deliveries that `DeliveryFilter::Open` selects.
+    // The first of the deliveries that `DeliveryFilter::Open` selects and no worker claims.
     let first = statement!(
         "SELECT sequence FROM deliveries INDEXED BY deliveries_open \
          WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL AND dead_at IS NULL AND addressed = 1 \
-         ORDER BY sequence LIMIT 1" => BigInt
+         AND ", UNCLAIMED, " ORDER BY sequence LIMIT 1" => BigInt
     );
     let first = first
         .bind::<Binary, _>(row::bytes(agent.uuid()))
         .bind::<Binary, _>(row::bytes(chat.uuid()))
+        .bind::<BigInt, _>(row::At(now))
         .get_result::<i64>(connection)
         .optional()?;
     let (mut rows, _) =

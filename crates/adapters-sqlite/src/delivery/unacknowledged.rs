@@ -58,7 +58,7 @@ pub(super) fn unacknowledged_on(
          ON messages.chat_id = listening.chat_id AND messages.sequence IN ( \
          SELECT sequence FROM (SELECT sequence, {NEW} AS is_new {open}) \
          WHERE is_new ORDER BY sequence LIMIT {limit}) \
-         WHERE messages.sequence IS NULL OR (SELECT coalesce(stopped_at, paused_at) FROM participants \
+         WHERE messages.sequence IS NULL OR (SELECT coalesce(stopped_at, agent_paused_at, paused_at) FROM participants \
          CROSS JOIN chats ON chats.id = participants.chat_id \
          LEFT JOIN organizations ON organizations.id = chats.organization_id \
          WHERE participants.chat_id = listening.chat_id AND participants.participant_id = listening.agent_id) IS NULL"
@@ -130,7 +130,7 @@ pub(super) fn new_messages_on(
 ) -> Result<Vec<Message>, Fault> {
     let plays = |connection: &mut SqliteConnection| {
         let own = membership_on(connection, ParticipantId::Agent(agent), chat)?;
-        Ok::<_, Fault>(own.is_some_and(|own| !own.state.is_stopped))
+        Ok::<_, Fault>(own.is_some_and(|own| !own.state.is_halted()))
     };
     if sequences.is_empty() || !plays(connection)? {
         return Ok(Vec::new());

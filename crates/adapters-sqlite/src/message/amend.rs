@@ -12,9 +12,10 @@ use super::title;
 use crate::audit;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
+use crate::file;
 use crate::idempotency_record;
 use crate::plan::quota;
-use crate::row;
+use crate::row::{self, Id};
 use crate::schema::{attempts, chats, deliveries, messages};
 
 pub(super) fn edit_on(
@@ -54,6 +55,9 @@ pub(super) fn delete_on(
         Err(refused) => return Ok(Err(refused)),
     };
     idempotency_record::keep_on(connection, &message)?;
+    if !message.attachments.is_empty() {
+        file::detach_on(connection, &[Id(message.id.uuid())], command.now.plus(command.unattached))?;
+    }
     let agents = message.deliveries.iter().map(|record| row::bytes(record.agent().uuid()));
     let (agents, chat) = (agents.collect::<Vec<_>>(), row::bytes(message.chat_id.uuid()));
     let tries = attempts::table

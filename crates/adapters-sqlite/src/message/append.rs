@@ -8,7 +8,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::chat::MemberState;
 use domain::delivery::HeldBy;
 use domain::foreign::Origin;
-use domain::id::{AgentId, ChatId, OrganizationId, ParticipantKind, Sequence};
+use domain::id::{AgentId, ChatId, OrganizationId, ParticipantId, ParticipantKind, Sequence};
 use domain::message::{
     AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult, TraceParent, pair_since,
 };
@@ -19,6 +19,7 @@ use super::{cause, foreign, hold, title};
 use crate::chat::activate_on;
 use crate::chat::row::{foreign_policy, max_hops, member_state, respond_within};
 use crate::error::Fault;
+use crate::file;
 use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
 use crate::row::{self, At, Id};
@@ -55,21 +56,15 @@ pub(crate) fn append_on(
     let mut members = mentioned_on(connection, &new)?;
     members.insert(new.sender.uuid(), sender);
     let agents = if state.awaits_title { agents_on(connection, new.chat)? } else { Vec::new() };
-    let decision = match state.append(new, |who| members.get(&who.uuid()).copied(), &agents) {
+    let files = file::found_on(connection, &new)?;
+    let member = |who: ParticipantId| members.get(&who.uuid()).copied();
+    let decision = state.append(new, member, &agents, |file| files.get(&file).cloned());
+    let mut decision = match decision {
         Ok(decision) => decision,
         Err(refused) => return Ok(Err(refused)),
     };
-    let (activates, titling) = (decision.activates, decision.titling);
-    let mut appended = Appended {
-        message: decision.message,
-        recipients: decision.recipients,
-        stopped: decision.stopped,
-        is_paused: state.is_paused,
-        foreign: state.foreign,
-        hop_limit: decision.hop_limit,
-        exceeded: decision.exceeded,
-        titled: None,
-    };
+    let (activates, titling) = (decision.activates, decision.titling.take());
+    let mut appended = decision.into_appended(&state);
     hold::hold_on(connection, &mut appended, has_held_pairs)?;
     if holds_foreign {
         foreign::hold_on(connection, &mut appended, state.organization)?;
@@ -90,6 +85,7 @@ pub(crate) fn append_on(
         .bind::<Binary, _>(row::bytes(message.chat_id.uuid()))
         .execute(connection)?;
     insert_on(connection, message)?;
+    file::attach_on(connection, message)?;
     deliver_on(connection, message)?;
     usage::add_on(connection, message)?;
     if let Some(titling) = titling {
@@ -112,10 +108,21 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
 /// Name of a plan, its limits of messages and bytes, and the bytes that the organization stores.
 type Plan = (String, Option<i64>, Option<i64>, i64);
 
-/// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last
-/// sequence, number of deleted messages, newest time, bytes, and number of texts; the limits; the flags.
-type Sender =
-    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, i64, Limits, Option<Plan>, Flags);
+/// Status of a membership, its stop, and the pauses of the agent and of the organization; whether the chat has no title
+/// yet, its last sequence, number of deleted messages, newest time, bytes, and number of texts; the limits; the flags.
+type Sender = (
+    String,
+    (Option<i64>, Option<i64>, Option<i64>),
+    bool,
+    i64,
+    i64,
+    Option<i64>,
+    i64,
+    i64,
+    Limits,
+    Option<Plan>,
+    Flags,
+);
 
 /// Whether the sender has work that it has begun, whether pairs of the chat are held, and whether any organization has
 /// what others ask its agents held.
@@ -127,8 +134,7 @@ type Limits = (Option<i32>, Option<i32>, Option<i32>, Option<Id>, Option<String>
 /// The SQL types of a [`Sender`].
 type SenderColumns = (
     Text,
-    Nullable<BigInt>,
-    Nullable<BigInt>,
+    (Nullable<BigInt>, Nullable<BigInt>, Nullable<BigInt>),
     Bool,
     BigInt,
     BigInt,
@@ -146,7 +152,7 @@ fn sender_on(
     new: &NewMessage,
 ) -> Result<Option<(MemberState, ChatState, Flags)>, Fault> {
     let found = statement!(
-        "SELECT participants.status, stopped_at, paused_at, title IS NULL AND titled_by IS NULL, last_sequence, \
+        "SELECT participants.status, stopped_at, agent_paused_at, paused_at, title IS NULL AND titled_by IS NULL, last_sequence, \
              deleted_messages, last_message_at, chats.content_bytes, texts, respond_within, \
              chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, \
              plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_at_work \
@@ -167,8 +173,7 @@ fn sender_on(
         .optional()?;
     let Some((
         status,
-        stop,
-        pause,
+        (stop, own_pause, pause),
         awaits_title,
         last_sequence,
         deleted_messages,
@@ -205,7 +210,7 @@ fn sender_on(
         foreign: foreign_policy(policy.as_deref())?,
         plan,
     };
-    Ok(Some((member_state(&status, stop.is_some())?, state, flags)))
+    Ok(Some((member_state(&status, stop.is_some(), own_pause.is_some())?, state, flags)))
 }
 
 /// The mentioned participants of the chat.
@@ -219,11 +224,11 @@ fn mentioned_on(
         let found = participants::table
             .find((row::bytes(new.chat.uuid()), row::bytes(who)))
             .filter(participants::left_at.is_null())
-            .select((participants::status, participants::stopped_at))
-            .get_result::<(String, Option<i64>)>(connection)
+            .select((participants::status, participants::stopped_at, participants::agent_paused_at))
+            .get_result::<(String, Option<i64>, Option<i64>)>(connection)
             .optional()?;
-        if let Some((status, stop)) = found {
-            members.insert(who, member_state(&status, stop.is_some())?);
+        if let Some((status, stop, pause)) = found {
+            members.insert(who, member_state(&status, stop.is_some(), pause.is_some())?);
         }
     }
     Ok(members)

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::row::{DeliveryRow, MessageRow, stored_attempt};
 use crate::error::Fault;
+use crate::file::{Attached, fill_on};
 use crate::row::{self, At, Id};
 use crate::schema::messages;
 use crate::statement::{Listed, statement};
@@ -122,6 +123,7 @@ pub(crate) type RecordColumns = (
     Nullable<BigInt>,
     Nullable<Binary>,
     Nullable<Text>,
+    Nullable<BigInt>,
     Nullable<Binary>,
 );
 
@@ -206,6 +208,7 @@ fn with_attempts_on(
         }
     }
     let mut earlier = earlier_on(connection, &retried)?;
+    let attached = Attached::of(&rows)?;
     let with_records = |(row, records): (MessageRow, Vec<DeliveryRow>)| {
         let records = records.into_iter().map(|record| {
             let attempts = earlier.remove(&(record.agent_id.0, row.chat_id.0, row.sequence));
@@ -214,7 +217,10 @@ fn with_attempts_on(
         let records = records.collect::<Result<Vec<_>, _>>()?;
         row.into_message(records)
     };
-    rows.into_iter().zip(records).map(with_records).collect()
+    let messages = rows.into_iter().zip(records).map(with_records);
+    let mut messages = messages.collect::<Result<Vec<_>, _>>()?;
+    fill_on(connection, &mut messages, attached)?;
+    Ok(messages)
 }
 
 /// The key of a delivery's row: agent, chat, and sequence.

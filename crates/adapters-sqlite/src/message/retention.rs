@@ -12,6 +12,7 @@ use domain::message::{EraseOld, ErasedOld, MessageKind};
 
 use super::load::RECORDS;
 use crate::error::Fault;
+use crate::file;
 use crate::row::{self, Id};
 use crate::schema::{chats, messages};
 use crate::statement::statement;
@@ -59,6 +60,7 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
         )
         .bind::<Text, _>(&records)
         .execute(connection)?;
+        file::detach_on(connection, &old, step.now.plus(step.unattached))?;
         diesel::delete(messages::table.filter(messages::id.eq_any(&old))).execute(connection)?;
         let titled =
             chats::table.filter(chats::id.eq_any(chats.keys())).filter(chats::titled_by.eq_any(&old));

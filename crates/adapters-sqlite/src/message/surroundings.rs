@@ -8,7 +8,6 @@ use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::filter::share;
 use domain::message::{Anchor, Kinds, Message, Surroundings, SurroundingsRefused};
 use domain::page::{Order, PAGE_BYTES};
-use domain::time::Timestamp;
 
 use super::history::floor_on;
 use super::load::{Records, part_on};
@@ -31,16 +30,22 @@ pub(super) fn surroundings_on(
     }
     let chat_messages = ChatMessages { chat, kinds };
     let sequence = match anchor {
-        Anchor::At(at) => match chat_messages.sequence_at_on(connection, at)? {
-            Some(sequence) => sequence,
-            None => return Ok(Ok(Surroundings::default())),
-        },
-        Anchor::After(message) | Anchor::Before(message) | Anchor::Around(message) => {
-            match sequence_on(connection, chat, message)? {
-                Some(sequence) => sequence,
-                None => return Ok(Err(SurroundingsRefused::MessageNotFound)),
-            }
+        Anchor::At(at) => {
+            let before = floor_on(connection, chat, at.minus(Duration::from_micros(1)))?;
+            chat_messages.first_after_on(connection, before)?
         }
+        Anchor::From(sequence) => chat_messages.first_after_on(connection, sequence.get() - 1)?,
+        Anchor::After(message) | Anchor::Before(message) | Anchor::Around(message) => {
+            sequence_on(connection, chat, message)?
+        }
+    };
+    let Some(sequence) = sequence else {
+        return Ok(match anchor {
+            Anchor::At(_) | Anchor::From(_) => Ok(Surroundings::default()),
+            Anchor::After(_) | Anchor::Before(_) | Anchor::Around(_) => {
+                Err(SurroundingsRefused::MessageNotFound)
+            }
+        });
     };
     let limit = limit as usize;
     Ok(Ok(match anchor {
@@ -54,7 +59,9 @@ pub(super) fn surroundings_on(
             let newer = chat_messages.sequences_on(connection, Side::After(sequence - 1), 1)?;
             Surroundings { rows, has_older, has_newer: !newer.is_empty() }
         }
-        Anchor::Around(_) | Anchor::At(_) => chat_messages.around_on(connection, sequence, limit)?,
+        Anchor::Around(_) | Anchor::At(_) | Anchor::From(_) => {
+            chat_messages.around_on(connection, sequence, limit)?
+        }
     }))
 }
 
@@ -112,9 +119,8 @@ impl ChatMessages {
         sequences_on(connection, self.chat, self.kinds, part, side.order(), (limit, 0))
     }
 
-    /// The sequence of the first message at this time or later, or of the newest one.
-    fn sequence_at_on(self, connection: &mut SqliteConnection, at: Timestamp) -> Result<Option<i64>, Fault> {
-        let before = floor_on(connection, self.chat, at.minus(Duration::from_micros(1)))?;
+    /// The sequence of the first message after that one, or of the newest one.
+    fn first_after_on(self, connection: &mut SqliteConnection, before: i64) -> Result<Option<i64>, Fault> {
         let mut found = self.sequences_on(connection, Side::After(before), 1)?;
         if found.is_empty() {
             found = self.sequences_on(connection, Side::Before(i64::MAX), 1)?;

@@ -1,5 +1,8 @@
 //! The members of an organization and their roles.
 
+use std::collections::HashMap;
+use std::slice::from_ref;
+
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sqlite::{Sqlite, SqliteConnection};
@@ -9,6 +12,7 @@ use domain::id::OrganizationId;
 use domain::organization::{Authority, Member, NotAdmin, OrganizationRole, Others, SetRole, SetRoleRefused};
 use domain::page::{Page, PageRequest, Position};
 use domain::time::Timestamp;
+use uuid::Uuid;
 
 use super::invitation;
 use crate::account::find::user_on;
@@ -16,8 +20,8 @@ use crate::account::row::UserRow;
 use crate::audit;
 use crate::error::Fault;
 use crate::plan::list::organization_on;
-use crate::row;
-use crate::schema::users;
+use crate::row::{self, At, Id};
+use crate::schema::{invitations, users};
 
 type Users = users::BoxedQuery<'static, Sqlite>;
 
@@ -77,13 +81,32 @@ pub(super) fn list_on(
         .offset(page.slice.offset())
         .select(UserRow::as_select())
         .load(connection)?;
-    let rows = rows.into_iter().map(|row| Ok(into_member(row.into_user()?)));
+    let users = rows.into_iter().map(UserRow::into_user).collect::<Result<Vec<_>, Fault>>()?;
+    let accepted = accepted_on(connection, organization, &users)?;
+    let rows = users.into_iter().map(|user| into_member(user, &accepted)).collect();
     let position = |one: &Member| Position::at(one.created_at.micros(), one.id);
-    Ok(Page::from_overfetch(rows.collect::<Result<Vec<_>, Fault>>()?, page, total, position))
+    Ok(Page::from_overfetch(rows, page, total, position))
 }
 
-fn into_member(user: User) -> Member {
+/// When these users last accepted an invitation to the organization.
+fn accepted_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    users: &[User],
+) -> Result<HashMap<Uuid, Timestamp>, Fault> {
+    let users = users.iter().map(|user| Some(Id(user.id.uuid())));
+    let accepted = invitations::table
+        .filter(invitations::organization_id.eq(row::bytes(organization.uuid())))
+        .filter(invitations::accepted_by.eq_any(users))
+        .order(invitations::accepted_at)
+        .select((invitations::accepted_by, invitations::accepted_at))
+        .load::<(Option<Id>, Option<At>)>(connection)?;
+    Ok(accepted.into_iter().filter_map(|(by, at)| Some((by?.0, at?.0))).collect())
+}
+
+fn into_member(user: User, accepted: &HashMap<Uuid, Timestamp>) -> Member {
     Member {
+        joined_at: accepted.get(&user.id.uuid()).copied().unwrap_or(user.created_at),
         id: user.id,
         handle: user.handle,
         name: user.name.full(),
@@ -102,8 +125,9 @@ pub(super) fn set_role_on(
     let organization = command.by.organization();
     let found = user_on(connection, command.member)?.filter(|user| user.organization == organization);
     let Some(user) = found else { return Ok(Err(SetRoleRefused::NotFound)) };
+    let accepted = accepted_on(connection, organization, from_ref(&user))?;
     if user.organization_role == command.role {
-        return Ok(Ok(into_member(user)));
+        return Ok(Ok(into_member(user, &accepted)));
     }
     if others_on(connection, &user)?.let_change(user.organization_role, command.role).is_err() {
         return Ok(Err(SetRoleRefused::LastAdmin));
@@ -113,7 +137,7 @@ pub(super) fn set_role_on(
     }
     let user = assign_on(connection, user, organization, command.role, command.now)?;
     audit::append_on(connection, [AuditEntry::role_set(command)])?;
-    Ok(Ok(into_member(user)))
+    Ok(Ok(into_member(user, &accepted)))
 }
 
 /// Stores the new organization of a user, and the role there.

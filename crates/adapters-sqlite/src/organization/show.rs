@@ -7,7 +7,7 @@ use domain::change::Change;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
     CreateOrganizationRefused, NewOrganization, NotAdmin, OrganizationOf, OrganizationRole, PauseReason,
-    RenameOrganization, RenameOrganizationRefused, SetPaused,
+    QuotaUse, RenameOrganization, RenameOrganizationRefused, SetPaused,
 };
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use domain::time::Timestamp;
@@ -19,6 +19,7 @@ use crate::chat::row::{LimitColumns, foreign_policy, max_hops, max_hops_column, 
 use crate::error::Fault;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
 use crate::plan::list::organization_on;
+use crate::plan::quota::{self, bytes_of};
 use crate::plan::row::{PauseColumns, PlanRow, pause_of};
 use crate::row;
 use crate::schema::{organizations, plans, users};
@@ -30,8 +31,8 @@ pub(super) fn find_on(
     which_on(connection, which)?.map_or(Ok(None), |id| organization_on(connection, &id))
 }
 
-/// Id, name, creation time, the user's role, the pause, the limits, and the policy.
-type OfColumns = (Vec<u8>, String, i64, String, PauseColumns, LimitColumns);
+/// Id, name, creation time, the user's role, the bytes, the pause, the limits, and the policy.
+type OfColumns = (Vec<u8>, String, i64, String, i64, PauseColumns, LimitColumns);
 
 pub(super) fn of_on(
     connection: &mut SqliteConnection,
@@ -47,6 +48,7 @@ pub(super) fn of_on(
                 organizations::name,
                 organizations::created_at,
                 users::organization_role,
+                organizations::content_bytes,
                 (organizations::paused_at, organizations::pause_reason),
                 (organizations::max_hops, organizations::max_pair_messages, organizations::foreign_policy),
             ),
@@ -54,15 +56,24 @@ pub(super) fn of_on(
         ))
         .get_result::<(OfColumns, PlanRow)>(connection)
         .optional()?;
-    let Some(((id, name, created_at, role, pause, limits), plan)) = found else { return Ok(None) };
+    let Some(((id, name, created_at, role, bytes, pause, limits), plan)) = found else { return Ok(None) };
     let id = OrganizationId::new(row::uuid(&id)?);
+    let role = row::word(&role, OrganizationRole::parse)?;
+    let in_use = match role {
+        OrganizationRole::Admin => {
+            let (agents, chats) = quota::used_on(connection, id)?;
+            Some(QuotaUse { agents, chats, bytes: bytes_of(bytes) })
+        }
+        OrganizationRole::Member => None,
+    };
     Ok(Some(OrganizationOf {
         id,
         name,
         created_at: row::time(created_at),
-        role: row::word(&role, OrganizationRole::parse)?,
+        role,
         members: count_on(connection, id)?,
         plan: plan.into_plan(),
+        used: in_use,
         pause: pause_of(pause),
         max_hops: limits.0.and_then(max_hops),
         max_pair_messages: limits.1.and_then(max_pair_messages),

@@ -6,7 +6,7 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel::sqlite::SqliteConnection;
-use domain::audit::AuditEntry;
+use domain::audit::{Actor, AuditEntry};
 use domain::change::Change;
 use domain::id::OrganizationId;
 use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, WhichOrganization};
@@ -52,6 +52,7 @@ pub(super) fn configure_on(
 pub(super) fn assign_on(
     connection: &mut SqliteConnection,
     command: &AssignPlan,
+    by: Actor,
     now: Timestamp,
 ) -> Result<Result<Organization, AssignRefused>, Fault> {
     let Some(id) = which_on(connection, &command.organization)? else {
@@ -64,7 +65,7 @@ pub(super) fn assign_on(
         .set(organizations::plan.eq(command.plan.as_str()))
         .execute(connection)?;
     let assigned = OrganizationId::new(row::uuid(&id)?);
-    audit::append_on(connection, [AuditEntry::plan_set(assigned, &command.plan, now)])?;
+    audit::append_on(connection, [AuditEntry::plan_set(assigned, &command.plan, by, now)])?;
     change::append_on(connection, [Change::PlanAssigned(assigned)], now)?;
     let organization = organization_on(connection, &id)?;
     organization
@@ -78,6 +79,12 @@ pub(crate) fn which_on(
     which: &WhichOrganization,
 ) -> Result<Option<Vec<u8>>, Fault> {
     Ok(match which {
+        WhichOrganization::Id(id) => organizations::table
+            .find(row::bytes(id.uuid()))
+            .filter(organizations::deleted_at.is_null())
+            .select(organizations::id)
+            .get_result(connection)
+            .optional()?,
         WhichOrganization::Named(name) => organization_named_on(connection, name)?,
         WhichOrganization::OfUser(handle) => users::table
             .filter(users::handle.eq(handle))

@@ -11,6 +11,7 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
+use domain::audit::Actor;
 use domain::plan::{
     AssignPlan, AssignRefused, Organization, OrganizationInUse, Plan, PlanInUse, PlanName, PlanRepository,
 };
@@ -61,8 +62,9 @@ impl PlanRepository for SqliteStore {
     async fn assign(
         &self,
         command: AssignPlan,
+        by: Actor,
         now: Timestamp,
     ) -> Result<Result<Organization, AssignRefused>, StoreError> {
-        self.change(move |connection| assign::assign_on(connection, &command, now), |_| ()).await
+        self.change(move |connection| assign::assign_on(connection, &command, by, now), |_| ()).await
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn chats_on(
 }
 
 /// The number of agents and of active chats of an organization.
-pub(super) fn used_on(
+pub(crate) fn used_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
 ) -> Result<(u64, u64), Fault> {

@@ -1,6 +1,6 @@
 //! Frequent statements are prepared once per connection, planned once, and reviewed as text.
 
-use domain::delivery::FailureText;
+use domain::delivery::{ClaimLease, FailureText};
 
 use super::*;
 
@@ -26,7 +26,8 @@ impl Overheard {
 
     async fn step(&self, agent: AgentId, chat: ChatId, message: MessageId, step: DeliveryStep) {
         let now = Timestamp::from_micros(NOON);
-        let command = AdvanceDelivery { agent, chat, message, step, now };
+        let command =
+            AdvanceDelivery { agent, chat, message, step, attempt: None, lease: ClaimLease::default(), now };
         self.store.advance(command, OnCommit::nothing()).await.unwrap().unwrap();
     }
 }
@@ -52,7 +53,7 @@ async fn a_messages_way_takes_statements_that_are_kept_and_reviewed() {
     sql.push(("mark as delivered", heard.kept_statements()));
     store.announce_delivered(vec![sent], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     sql.push(("announce as delivered", heard.kept_statements()));
-    store.next(bot.id, chat).await.unwrap().unwrap().message.unwrap();
+    store.next(bot.id, chat, now).await.unwrap().unwrap().message.unwrap();
     sql.push(("next message", heard.kept_statements()));
     let failure = FailureText::new("no".to_owned()).unwrap();
     for (what, step) in [

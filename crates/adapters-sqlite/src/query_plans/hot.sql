@@ -2,7 +2,7 @@
 
 -- find a key
 BEGIN DEFERRED;
-SELECT key.id, key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id, coalesce(plan.human_interface, TRUE) AS human_interface, coalesce(plan.memories, TRUE) AS memories, key.expires_at, key.last_used_at, user.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL AS is_disabled, key.read_only, key.only_chat_id, key.only_agent_id
+SELECT key.id, key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id, coalesce(plan.human_interface, TRUE) AS human_interface, coalesce(plan.memories, TRUE) AS memories, key.expires_at, key.last_used_at, user.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL AS is_disabled, coalesce(agent.exclusive_claims, FALSE) AS exclusive_claims, key.read_only, key.only_chat_id, key.only_agent_id
   FROM api_keys AS key
   LEFT JOIN agents AS agent
   ON agent.id = key.agent_id
@@ -41,7 +41,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
   ORDER BY `participants`.`joined_at`, `participants`.`participant_id`;
 ROLLBACK;
 BEGIN IMMEDIATE;
-SELECT participants.status, stopped_at, paused_at, title IS NULL
+SELECT participants.status, stopped_at, agent_paused_at, paused_at, title IS NULL
   AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, texts, respond_within, chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
   (SELECT 1
     FROM deliveries INDEXED BY deliveries_at_work
@@ -68,7 +68,7 @@ SELECT participants.status, stopped_at, paused_at, title IS NULL
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `participants`.`status`, `participants`.`stopped_at`
+SELECT `participants`.`status`, `participants`.`stopped_at`, `participants`.`agent_paused_at`
   FROM `participants`
   WHERE (((`participants`.`chat_id` = ?)
       AND (`participants`.`participant_id` = ?))
@@ -84,7 +84,7 @@ COMMIT;
 
 -- an agent sends a message
 BEGIN DEFERRED;
-SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+SELECT participants.kind, role, participants.status, stopped_at, agent_paused_at, joined_at, paused_at
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id
@@ -107,7 +107,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
   ORDER BY `participants`.`joined_at`, `participants`.`participant_id`;
 ROLLBACK;
 BEGIN IMMEDIATE;
-SELECT participants.status, stopped_at, paused_at, title IS NULL
+SELECT participants.status, stopped_at, agent_paused_at, paused_at, title IS NULL
   AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, texts, respond_within, chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
   (SELECT 1
     FROM deliveries INDEXED BY deliveries_at_work
@@ -151,7 +151,7 @@ SELECT messages.id, messages.sender_id, messages.sender_kind, messages.cause_id,
   ON is_open
   AND messages.chat_id = examined.chat_id
   AND messages.sequence = examined.sequence;
-SELECT `participants`.`status`, `participants`.`stopped_at`
+SELECT `participants`.`status`, `participants`.`stopped_at`, `participants`.`agent_paused_at`
   FROM `participants`
   WHERE (((`participants`.`chat_id` = ?)
       AND (`participants`.`participant_id` = ?))
@@ -176,7 +176,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING chat_id;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, `messages`.`attachments`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -197,7 +197,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -207,7 +207,7 @@ BEGIN IMMEDIATE;
 SELECT `messages`.`chat_id`
   FROM `messages`
   WHERE (`messages`.`id` = ?);
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, `messages`.`attachments`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -228,14 +228,14 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
 
 -- next message
 BEGIN DEFERRED;
-SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+SELECT participants.kind, role, participants.status, stopped_at, agent_paused_at, joined_at, paused_at
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id
@@ -252,9 +252,12 @@ SELECT sequence
   AND processed_at IS NULL
   AND dead_at IS NULL
   AND addressed = 1
+  AND (deliveries.claimed_until IS NULL OR deliveries.claimed_until <= ? OR NOT (deliveries.failed_at IS NULL
+      AND deliveries.current_attempt > 0
+      AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)))
   ORDER BY sequence
   LIMIT 1;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, `messages`.`attachments`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -264,7 +267,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`chat_id` = ?)
     AND (`messages`.`sequence` = ?));
-SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries
   ON agent_id = ?
@@ -274,7 +277,7 @@ ROLLBACK;
 
 -- succeed
 BEGIN IMMEDIATE;
-SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+SELECT participants.kind, role, participants.status, stopped_at, agent_paused_at, joined_at, paused_at
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id
@@ -284,7 +287,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, `messages`.`attachments`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -294,18 +297,18 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
   AND sequence = ?;
-SELECT max_attempts
+SELECT max_attempts, exclusive_claims
   FROM agents
   WHERE id = ?;
-INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason, claimed_until)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL, claimed_until = excluded.claimed_until;
 WITH wanted AS
   (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
@@ -318,14 +321,14 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
 
 -- begin
 BEGIN IMMEDIATE;
-SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+SELECT participants.kind, role, participants.status, stopped_at, agent_paused_at, joined_at, paused_at
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id
@@ -335,7 +338,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, `messages`.`attachments`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -345,12 +348,12 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
   AND sequence = ?;
-SELECT max_attempts
+SELECT max_attempts, exclusive_claims
   FROM agents
   WHERE id = ?;
 INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed_at, error)
@@ -359,10 +362,10 @@ INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed
   WHERE agent_id = ?
   AND chat_id = ?
   AND sequence = ?;
-INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason, claimed_until)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL, claimed_until = excluded.claimed_until;
 WITH wanted AS
   (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
@@ -375,7 +378,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -390,7 +393,7 @@ COMMIT;
 
 -- fail
 BEGIN IMMEDIATE;
-SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+SELECT participants.kind, role, participants.status, stopped_at, agent_paused_at, joined_at, paused_at
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id
@@ -400,7 +403,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, `messages`.`attachments`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -410,18 +413,18 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
   AND sequence = ?;
-SELECT max_attempts
+SELECT max_attempts, exclusive_claims
   FROM agents
   WHERE id = ?;
-INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason, claimed_until)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL, claimed_until = excluded.claimed_until;
 WITH wanted AS
   (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
@@ -434,7 +437,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -449,7 +452,7 @@ COMMIT;
 
 -- context
 BEGIN DEFERRED;
-SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+SELECT participants.kind, role, participants.status, stopped_at, agent_paused_at, joined_at, paused_at
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id
@@ -480,7 +483,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, `messages`.`attachments`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -493,7 +496,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
     (SELECT value
       FROM json_each(?)))
   ORDER BY `messages`.`sequence` ASC;
-SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries
   ON agent_id = ?
@@ -533,7 +536,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, `messages`.`attachments`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -558,7 +561,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -573,7 +576,7 @@ ROLLBACK;
 
 -- a membership
 BEGIN DEFERRED;
-SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+SELECT participants.kind, role, participants.status, stopped_at, agent_paused_at, joined_at, paused_at
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id

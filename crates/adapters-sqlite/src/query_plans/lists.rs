@@ -8,14 +8,11 @@ use domain::chat::{
 };
 use domain::control::ControlRepository;
 use domain::delivery::DeliveryStatus;
-use domain::id::SubjectId;
+use domain::id::{Sequence, SubjectId};
 use domain::message::{Anchor, Kinds, MessageKind, MessageRepository};
 use domain::text::NamePart;
 use domain::usage::{Day, UsageFilter, UsageGroup};
 use domain::work::{FindWork, FlagCondition, WorkRepository, WorkScope, WorkSearch};
-
-const ALL_PARTS: ChatParts =
-    ChatParts { details: true, participants: true, last_message: true, membership: true, unread: true };
 
 /// Every combination of filters and orders for a list of chats.
 fn room_listings(sort: ChatSort) -> Vec<ChatListing> {
@@ -187,12 +184,16 @@ async fn the_parts_of_rooms_are_found_by_indexes() {
     let mut heard = Overheard::open();
     let (ann, bot, chat, _) = at_work(&heard).await;
     let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
-    let listing = ChatListing { parts: ALL_PARTS, ..ChatListing::default() };
+    let listing = ChatListing { parts: ChatParts::ALL, ..ChatListing::default() };
     let found = ChatRepository::list(&*store, viewer, listing, NUMBERED).await.unwrap();
     assert!(found.rows[0].last_message.is_some());
     heard.expect("a room's parts", &["deliveries_at_work", "participants_of_account", "messages_order"]);
-    store.find_with_details(ann.id, chat, true).await.unwrap().unwrap();
+    store.find_with_details(ann.id, chat, ChatParts::ALL, true).await.unwrap().unwrap();
     heard.expect("a room", &["participants_of_account", "messages_events", "deliveries_at_work"]);
+    store.list_some(ann.id, vec![chat], ChatParts::ALL).await.unwrap();
+    heard.expect("some rooms", &["participants_of_account", "deliveries_at_work", "messages_order"]);
+    heard.world.chats.mark_all_read(ann.caller).await.unwrap();
+    heard.expect("mark all rooms", &["participants_rooms"]);
     for viewer in [viewer, ParticipantId::Agent(bot.id)] {
         store.entrance(viewer, chat).await.unwrap();
         heard.expect("entrance", &[]);
@@ -201,7 +202,7 @@ async fn the_parts_of_rooms_are_found_by_indexes() {
         store.executions(ann.id, bot.id, page).await.unwrap().unwrap();
         heard.expect("executions", &["participants_rooms", "deliveries_at_work", "deliveries_open"]);
     }
-    store.memberships_among(ann.caller.organization, vec![(bot.id, chat)]).await.unwrap();
+    store.memberships_among(Some(ann.caller.organization), vec![(bot.id, chat)]).await.unwrap();
     heard.expect_no_table_scans("stopped among");
     let title = ChatTitle::renamed("Plan").unwrap();
     heard.world.chats.rename(ann.caller, chat, title).await.unwrap();
@@ -230,8 +231,9 @@ async fn history_runs_along_indexes_whatever_the_filter() {
             heard.expect(&format!("{filter:?}"), &indexes);
         }
     }
+    let from = Anchor::From(Sequence::new(2));
     for anchor in
-        [Anchor::After(message), Anchor::Before(message), Anchor::Around(message), Anchor::At(begin)]
+        [Anchor::After(message), Anchor::Before(message), Anchor::Around(message), Anchor::At(begin), from]
     {
         for (kinds, index) in [(Kinds::ALL, "messages_order"), (some, "messages_events")] {
             store.surroundings(viewer, chat, anchor, kinds, 10).await.unwrap().unwrap();
@@ -272,7 +274,7 @@ async fn agents_run_along_indexes_whatever_the_filter() {
 async fn rooms_with_all_parts_take_a_fixed_number_of_statements() {
     let heard = Overheard::open();
     let (ann, bot, ..) = at_work(&heard).await;
-    let listing = ChatListing { agent_rooms: true, parts: ALL_PARTS, ..ChatListing::default() };
+    let listing = ChatListing { agent_rooms: true, parts: ChatParts::ALL, ..ChatListing::default() };
     let page = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
     let (mut counts, mut rooms) = (Vec::new(), 1);
     for more in [1, 20] {

@@ -136,13 +136,13 @@ async fn reads_of_a_long_room_cost_what_their_page_holds() {
         }
     }
     let read = async |store: &SqliteStore| {
-        assert!(store.next(bot.id, chat).await.unwrap().unwrap().message.is_some());
+        assert!(
+            store.next(bot.id, chat, Timestamp::from_micros(NOON)).await.unwrap().unwrap().message.is_some()
+        );
     };
     heard.bounded("next", read, &["deliveries_open"]).await;
-    let parts =
-        ChatParts { details: true, participants: true, last_message: true, membership: true, unread: true };
     let read = async |store: &SqliteStore| {
-        let listing = ChatListing { agent_rooms: true, parts, ..ChatListing::default() };
+        let listing = ChatListing { agent_rooms: true, parts: ChatParts::ALL, ..ChatListing::default() };
         let page = ChatRepository::list(store, viewer, listing, part(None)).await.unwrap();
         assert!(page.rows[0].last_message.is_some());
     };

@@ -50,7 +50,7 @@ pub(super) fn change_on(
     // The error of an attempt that had ended before is complete in its row.
     statement!(
         "UPDATE deliveries SET delivered_at = ?, failed_at = coalesce(failed_at, ?), error = coalesce(error, ?), \
-         dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ?, replaced_by = ?, held_by = ? \
+         dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ?, replaced_by = ?, held_by = ?, claimed_until = NULL \
          WHERE agent_id = ? AND chat_id = ? AND sequence = ?"
     )
     .bind::<Nullable<BigInt>, _>(columns.delivered_at)
@@ -80,7 +80,7 @@ pub(super) fn change_on(
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
     if let Some(ended) = ended {
-        let is_of_chat = may_end_hold_on(connection, item.scope, chat_id)?;
+        let is_of_chat = item.scope.may_end_holds() && may_end_hold_on(connection, item.scope, chat_id)?;
         match ended.by.budget() {
             Some(budget) if command.releases_budget(ended, budget, is_of_chat) => {
                 budget::release_on(connection, budget, &message, item.agent)?;

@@ -8,7 +8,7 @@ use domain::page::fitting;
 use domain::work::{FindWork, SHOWN_TEXT_CHARS, WorkItem, WorkScope};
 
 use super::check_on;
-use super::row::{ItemRow, account, agents, organization, reader};
+use super::row::{ItemRow, account, authority, organization, reader};
 use crate::control::row::STOPPED_AND_PAUSED;
 use crate::error::Fault;
 use crate::message::load::{ERROR, RecordColumns, RecordKey, earlier_on, error_bytes};
@@ -59,8 +59,7 @@ pub(super) fn find_on(
     Ok(Ok(items_on(connection, wanted.scope, keys.as_slice(), usize::MAX)?.0.pop()))
 }
 
-/// The key of an item whose agent is one of the scope, and whose message is in a chat of which it is a
-/// participant.
+/// The key of an item of the scope, whose message is in a chat of which its agent is a participant.
 pub(super) fn key_on(
     connection: &mut SqliteConnection,
     wanted: FindWork,
@@ -71,8 +70,8 @@ pub(super) fn key_on(
          CROSS JOIN participants ON participants.chat_id = messages.chat_id AND participants.participant_id = ? \
              AND participants.left_at IS NULL \
          CROSS JOIN chats ON chats.id = messages.chat_id AND chats.deleted_at IS NULL \
-         WHERE messages.id = ? AND participants.participant_id IN (SELECT agents.id {} AND agents.id = ?)",
-        agents(wanted.scope),
+         WHERE messages.id = ? AND {}",
+        authority(wanted.scope),
     ))
     .into_boxed()
     .bind::<Binary, _>(agent)

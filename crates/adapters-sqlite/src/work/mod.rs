@@ -83,6 +83,6 @@ pub(crate) fn check_on(
 ) -> Result<Result<(), NotAdmin>, Fault> {
     match scope {
         WorkScope::Of(by) => member::check_on(connection, by),
-        WorkScope::Everything | WorkScope::OwnedBy(_) => Ok(Ok(())),
+        WorkScope::Everything | WorkScope::OwnedBy(_) | WorkScope::SentBy(_) => Ok(Ok(())),
     }
 }

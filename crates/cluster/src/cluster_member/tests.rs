@@ -429,7 +429,12 @@ async fn a_room_of_which_nothing_was_heard_is_found_and_told_once() {
         chat: testkit::bus::chat(room(number)),
         role: Role::Member,
     };
-    let received = DomainEvent::RoomAdded { to: bot, chat: testkit::bus::chat(room(1)), role: Role::Member };
+    let received = DomainEvent::RoomAdded {
+        to: bot,
+        owner: None,
+        chat: testkit::bus::chat(room(1)),
+        role: Role::Member,
+    };
     one.events.publish(received);
     assert_eq!(rooms(&mut inbox), [room(1).to_string()]);
     for entrant in [

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::bus::{EventBus, Interest, SharedEvents};
 use domain::caller::Caller;
+use domain::chat::Role;
 use domain::event::DomainEvent;
 use domain::id::{ApiKeyId, ChatId, NodeId};
 use domain::ports::EventPublisher;
@@ -96,6 +97,24 @@ async fn events_reach_the_sockets_of_another_node() {
     two.one.events.publish(DomainEvent::ParticipantRemoved { chat_id: ROOM, participant });
     two.wire.deliver();
     assert_eq!(received(&mut of_agent), ["participant_removed", "!end", "!end"]);
+}
+
+/// The owner sees the room through the agent.
+#[tokio::test]
+async fn rooms_of_an_agent_are_listed_for_its_owner_elsewhere() {
+    let two = Pair::new();
+    let (human, _of_human) = open(&two.one.local, &two.one.hub, user(100)).await;
+    let owner = user(100).participant().user();
+    human.subscribe(Topic::UserRooms(owner.unwrap()));
+    two.wire.deliver();
+    two.two.events.publish(noted(1));
+    assert_eq!(two.wire.events_under_way(), 0, "it is not known yet");
+    let (to, chat) = (agent(1).participant(), testkit::bus::chat(ROOM));
+    two.two.events.publish(DomainEvent::RoomAdded { to, owner, chat, role: Role::Owner });
+    two.wire.deliver();
+    two.wire.deliver();
+    two.two.events.publish(noted(2));
+    assert_eq!(two.wire.events_under_way(), 1);
 }
 
 #[tokio::test]

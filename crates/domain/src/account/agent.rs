@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::handle::{AgentHandle, Slug};
 use super::key::NewKey;
 use crate::audit::Actor;
-use crate::delivery::MaxAttempts;
+use crate::delivery::{Claims, MaxAttempts};
 use crate::id::{AgentId, UserId};
+use crate::idempotency::KeyedRequest;
+use crate::organization::Pause;
 use crate::text::{TextFault, bounded, sender_name, single_line};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -152,6 +154,12 @@ pub struct Agent {
     pub is_global: bool,
     /// The number of attempts after which a message is dead for it; `None` for no limit.
     pub max_attempts: Option<MaxAttempts>,
+    /// Whether an attempt of it claims the message.
+    #[serde(default)]
+    pub claims: Claims,
+    /// Set if its owner lists it for A2A, so that it has an agent card and takes tasks there.
+    #[serde(default)]
+    pub a2a: bool,
     /// The time of its registration.
     pub created_at: Timestamp,
     /// The time of its last change.
@@ -159,6 +167,8 @@ pub struct Agent {
     /// The time at which the operator disabled it; `None` if it is enabled, though its owner may
     /// not be.
     pub disabled_at: Option<Timestamp>,
+    /// Set while it is paused: it is stopped in all of its chats ([`crate::control`]).
+    pub pause: Option<Pause>,
 }
 
 /// An agent to be stored.
@@ -180,6 +190,8 @@ pub struct NewAgent {
     pub model_type: Option<ModelType>,
     /// Where it runs, with its API key if it is external.
     pub run: NewRun,
+    /// Set if the request may be repeated; its record is the key.
+    pub keyed: Option<KeyedRequest>,
     /// The current time.
     pub now: Timestamp,
 }

@@ -2,7 +2,7 @@
 
 use super::scope::{KeyScope, OutOfScope, Reach};
 use super::service::AccountService;
-use crate::caller::{AgentCaller, Caller};
+use crate::caller::{AgentCaller, Caller, UserCaller};
 use crate::id::{AgentId, ApiKeyId, ParticipantId, SessionId, UserId};
 use crate::plan::Permits;
 use crate::store::StoreError;
@@ -177,7 +177,8 @@ impl AccountService {
                     Err(ActAsError::Disabled(agent))
                 }
                 Some(found) if found.owner == caller.user => {
-                    Ok(AgentCaller { agent, owner: caller.user, organization: caller.organization })
+                    let UserCaller { user: owner, organization } = caller;
+                    Ok(AgentCaller { agent, owner, organization, claims: found.claims })
                 }
                 _ => Err(ActAsError::NotThisAgent(agent)),
             },

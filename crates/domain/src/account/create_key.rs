@@ -1,12 +1,14 @@
 //! Creating another API key of a human.
 
 use super::key::{ApiKey, KeyKind, KeyName, KeyRecord, NewKey};
-use super::key_port::{CreateKeyRefused, MAX_KEYS, NewUserKey};
+use super::key_port::{CreateKeyRefused, KeyClaimRefused, MAX_KEYS, MadeKey, NewUserKey};
 use super::scope::KeyScope;
 use super::service::AccountService;
 use crate::audit::Actor;
+use crate::event::DomainEvent;
 use crate::id::{ApiKeyId, ParticipantId, UserId};
-use crate::store::StoreError;
+use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// A key to be made.
@@ -47,6 +49,12 @@ pub enum CreateKeyError {
     /// The human's account was deleted.
     #[error("there is no such user")]
     UserGone,
+    /// The idempotency key was used for another request.
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
+    /// The key that the repeated request created is used or revoked.
+    #[error("the key that this request created is used or revoked")]
+    KeySpent,
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -55,7 +63,17 @@ pub enum CreateKeyError {
 impl AccountService {
     /// Creates another key for a human, on the human's own request.
     pub async fn create_key(&self, user: UserId, command: CreateKey) -> Result<CreatedKey, CreateKeyError> {
-        self.create_key_by(user.into(), user, command).await
+        self.create_key_once(user, command, None).await
+    }
+
+    /// Like [`Self::create_key`], but if the same request has created a key that nobody has used, that is replaced.
+    pub async fn create_key_once(
+        &self,
+        user: UserId,
+        command: CreateKey,
+        once: Option<IdempotentRequest>,
+    ) -> Result<CreatedKey, CreateKeyError> {
+        self.create_key_by(user.into(), user, command, once).await
     }
 
     /// Creates another key for a human, on behalf of any actor.
@@ -64,6 +82,7 @@ impl AccountService {
         by: Actor,
         user: UserId,
         command: CreateKey,
+        once: Option<IdempotentRequest>,
     ) -> Result<CreatedKey, CreateKeyError> {
         let now = self.clock.now();
         if command.expires_at.is_some_and(|until| until <= now) {
@@ -82,10 +101,20 @@ impl AccountService {
         let new = self.new_key(&key, now);
         let expires_at = command.expires_at.or(new.expires_at);
         let new = NewKey { name: command.name, expires_at, scope: command.scope, ..new };
-        match self.keys.create_key(NewUserKey { user, by, key: new, now }).await? {
-            Ok(record) => Ok(CreatedKey { record, key }),
+        let keyed = KeyedRequest::for_key(user, Operation::CreateKey, None, once);
+        let new = NewUserKey { user, by, key: new, keyed, now };
+        let events = self.events.clone();
+        let on_commit = OnCommit::new(move |made: &MadeKey| {
+            if let Some(key) = made.replaces {
+                events.publish(DomainEvent::KeyRevoked { key });
+            }
+        });
+        match self.keys.create_key(new, on_commit).await? {
+            Ok(made) => Ok(CreatedKey { record: made.record, key }),
             Err(CreateKeyRefused::TooMany) => Err(CreateKeyError::TooMany),
             Err(CreateKeyRefused::UserGone) => Err(CreateKeyError::UserGone),
+            Err(CreateKeyRefused::Claim(KeyClaimRefused::KeyReused)) => Err(CreateKeyError::KeyReused),
+            Err(CreateKeyRefused::Claim(KeyClaimRefused::KeySpent)) => Err(CreateKeyError::KeySpent),
         }
     }
 

@@ -9,6 +9,7 @@ use super::agent::Agent;
 use super::port::{DeleteAgent, DeleteAgentRefused, DeletedAgent};
 use super::service::AccountService;
 use crate::audit::Actor;
+use crate::board::{Task, publish_dropped};
 use crate::caller::UserCaller;
 use crate::chat::{Chat, Participant};
 use crate::contact::Parted;
@@ -48,11 +49,12 @@ pub enum DeleteAgentError {
     Store(#[from] StoreError),
 }
 
-/// Publishes the visible effects of a deleted account: the chats that it left, its contacts, and
-/// its requests.
+/// Publishes the visible effects of a deleted account: the chats that it left, the tasks that it no longer works on, its
+/// contacts, and its requests.
 pub(super) fn publish_departure(
     events: &dyn EventPublisher,
     left: &[(Chat, Participant)],
+    dropped: &[Task],
     parted: &Parted,
     now: Timestamp,
 ) {
@@ -65,12 +67,19 @@ pub(super) fn publish_departure(
             removed_at: now,
         });
     }
+    publish_dropped(events, dropped);
     for request in parted.requests.clone() {
         events.publish(DomainEvent::ContactRequestUpdated { request });
     }
     for (owner, id) in parted.contacts.iter().copied() {
         events.publish(DomainEvent::ContactRemoved { owner, id });
     }
+}
+
+/// Publishes the effects of a deletion at `now`.
+pub(crate) fn publish_deleted_agent(events: &dyn EventPublisher, deleted: &DeletedAgent, now: Timestamp) {
+    publish_departure(events, &deleted.left, &deleted.dropped, &deleted.parted, now);
+    events.publish(DomainEvent::AgentDeleted { agent: deleted.agent.clone() });
 }
 
 impl AccountService {
@@ -95,10 +104,8 @@ impl AccountService {
         let now = self.clock.now();
         let command = DeleteAgent { agent, owner, by, force, now };
         let events = self.events.clone();
-        let on_commit = OnCommit::new(move |deleted: &DeletedAgent| {
-            publish_departure(&*events, &deleted.left, &deleted.parted, now);
-            events.publish(DomainEvent::AgentDeleted { agent: deleted.agent.clone() });
-        });
+        let on_commit =
+            OnCommit::new(move |deleted: &DeletedAgent| publish_deleted_agent(&*events, deleted, now));
         match self.accounts.delete_agent(command, on_commit).await? {
             Ok(deleted) => Ok(AgentDeletion { agent: deleted.agent, executions: deleted.executions }),
             Err(DeleteAgentRefused::NotFound) => Err(DeleteAgentError::AgentNotFound),

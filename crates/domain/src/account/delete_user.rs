@@ -15,6 +15,7 @@ use super::delete_agent::publish_departure;
 use super::service::AccountService;
 use super::user::{PersonName, User};
 use crate::audit::Actor;
+use crate::board::Task;
 use crate::chat::{Chat, Participant};
 use crate::contact::Parted;
 use crate::id::{ParticipantId, UserId};
@@ -43,6 +44,8 @@ pub struct DeletedUser {
     pub user: User,
     /// The chats that the user left, the newest first, each with the user as a participant.
     pub left: Vec<(Chat, Participant)>,
+    /// The tasks there that lost an assignment, after the change.
+    pub dropped: Vec<Task>,
     /// The contacts and pending requests that ended.
     pub parted: Parted,
 }
@@ -158,7 +161,7 @@ impl AdministrationService {
     fn announce_deletion(&self, now: Timestamp) -> OnCommit<DeletedUser> {
         let events = self.events.clone();
         OnCommit::new(move |deleted: &DeletedUser| {
-            publish_departure(&*events, &deleted.left, &deleted.parted, now);
+            publish_departure(&*events, &deleted.left, &deleted.dropped, &deleted.parted, now);
         })
     }
 }

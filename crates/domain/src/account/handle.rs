@@ -6,11 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::TextFault;
 
-/// A user's handle: 3 to 39 of `a-z 0-9 . -`, beginning and ending with a letter or digit.
+/// A user's handle: 3 to 39 (at most 30 for new users) of `a-z 0-9 . -`, beginning and ending with a letter or digit.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct UserHandle(String);
 
 impl UserHandle {
+    /// The maximum length of the handle of a new user.
+    const MAX_NEW_CHARS: usize = 30;
+
     /// Lower-cases, removes one leading `@`, and checks.
     pub fn new(text: &str) -> Result<Self, TextFault> {
         let handle = normalize_handle(text);
@@ -26,6 +29,17 @@ impl UserHandle {
                 expected: "must be 3 to 39 lower-case letters, digits, dots and hyphens, \
                            beginning and ending with a letter or digit",
             })
+        }
+    }
+
+    /// The same for a user to be created, whose handle has at most 30 characters: published clients refuse longer ones.
+    pub fn of_new_user(text: &str) -> Result<Self, TextFault> {
+        match Self::new(text) {
+            Ok(handle) if handle.0.len() <= Self::MAX_NEW_CHARS => Ok(handle),
+            _ => Err(TextFault::Malformed {
+                expected: "must be 3 to 30 lower-case letters, digits, dots and hyphens, \
+                           beginning and ending with a letter or digit",
+            }),
         }
     }
 
@@ -191,6 +205,11 @@ mod tests {
             assert!(UserHandle::new(bad).is_err(), "{bad}");
         }
         assert_eq!(UserHandle::new("@John.Doe").unwrap().as_str(), "john.doe");
+        assert!(UserHandle::of_new_user(&"a".repeat(30)).is_ok());
+        assert!(UserHandle::new(&"a".repeat(31)).is_ok(), "users who have such a handle keep it");
+        for bad in ["an", &"a".repeat(31)] {
+            assert!(UserHandle::of_new_user(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use super::key_port::KeyClaimRefused;
 use super::scope::KeyScope;
 use crate::caller::Caller;
 use crate::id::{ApiKeyId, ParticipantId};
@@ -158,6 +159,18 @@ pub struct KeyRecord {
     pub last_used_at: Option<Timestamp>,
     /// The time of its revocation.
     pub revoked_at: Option<Timestamp>,
+}
+
+impl KeyRecord {
+    /// Decides whether a repetition of the request that made this key may replace it, whose secret may be lost: only if
+    /// nobody has used it. Gives `new` with the name, expiry, and scope of this one.
+    pub fn decide_replace(&self, new: &NewKey) -> Result<NewKey, KeyClaimRefused> {
+        if self.last_used_at.is_some() {
+            return Err(KeyClaimRefused::KeySpent);
+        }
+        let name = self.name.clone().map(KeyName);
+        Ok(NewKey { name, expires_at: self.expires_at, scope: self.scope, ..new.clone() })
+    }
 }
 
 /// A stored key that is not revoked, and whose holder is not deleted. It may have expired.

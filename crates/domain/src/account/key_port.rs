@@ -6,6 +6,7 @@ use super::agent::Agent;
 use super::key::{KeyDigest, KeyRecord, NewKey, StoredKey};
 use crate::audit::Actor;
 use crate::id::{AgentId, ApiKeyId, ParticipantId, UserId};
+use crate::idempotency::KeyedRequest;
 use crate::page::{Page, PageRequest};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
@@ -22,6 +23,8 @@ pub struct NewUserKey {
     pub by: Actor,
     /// The key.
     pub key: NewKey,
+    /// Set if the request may be repeated; its record is the key.
+    pub keyed: Option<KeyedRequest>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -33,6 +36,26 @@ pub enum CreateKeyRefused {
     TooMany,
     /// The human was deleted.
     UserGone,
+    /// The idempotency key cannot be claimed.
+    Claim(KeyClaimRefused),
+}
+
+/// The reason why a request with an idempotency key makes no key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyClaimRefused {
+    /// The idempotency key was used for another request.
+    KeyReused,
+    /// The key that the same request made is used, revoked, or gone ([`KeyRecord::decide_replace`]).
+    KeySpent,
+}
+
+/// A key that a request made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MadeKey {
+    /// The key.
+    pub record: KeyRecord,
+    /// The key that the same request made before, which is revoked.
+    pub replaces: Option<ApiKeyId>,
 }
 
 /// A selection of keys, without revoked ones.
@@ -70,6 +93,8 @@ pub struct RotateKey {
     pub by: Actor,
     /// Its new key.
     pub key: NewKey,
+    /// Set if the request may be repeated; its record is the key.
+    pub keyed: Option<KeyedRequest>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -79,6 +104,8 @@ pub struct RotateKey {
 pub struct RotatedKey {
     /// The agent.
     pub agent: Agent,
+    /// The expiry of its new key; `None` for never.
+    pub expires_at: Option<Timestamp>,
     /// The revoked keys.
     pub revoked: Vec<ApiKeyId>,
 }
@@ -90,6 +117,8 @@ pub enum RotateKeyRefused {
     AgentNotFound,
     /// The service runs it, so it has no key.
     HasNoKey,
+    /// The idempotency key cannot be claimed.
+    Claim(KeyClaimRefused),
 }
 
 /// A use of a key.
@@ -117,8 +146,13 @@ pub trait KeyRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<KeyRecord>, StoreError>;
 
-    /// Stores another key of a human.
-    async fn create_key(&self, new: NewUserKey) -> Result<Result<KeyRecord, CreateKeyRefused>, StoreError>;
+    /// Stores another key of a human, or replaces the one that the same request made
+    /// ([`KeyRecord::decide_replace`]). Of many concurrent repetitions, the key of the last one stays.
+    async fn create_key(
+        &self,
+        new: NewUserKey,
+        on_commit: OnCommit<MadeKey>,
+    ) -> Result<Result<MadeKey, CreateKeyRefused>, StoreError>;
 
     /// Revokes keys and returns them, oldest first; none if there are none.
     async fn revoke_keys(
@@ -127,7 +161,8 @@ pub trait KeyRepository: Send + Sync {
         on_commit: OnCommit<Vec<KeyRecord>>,
     ) -> Result<Vec<KeyRecord>, StoreError>;
 
-    /// Gives an agent a new key, and revokes all its others in the same write.
+    /// Gives an agent a new key, and revokes all its others in the same write. A repetition replaces the key that the
+    /// request made, like [`Self::create_key`].
     async fn rotate_key(
         &self,
         command: RotateKey,

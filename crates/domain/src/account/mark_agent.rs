@@ -3,7 +3,7 @@
 use super::agent::Agent;
 use super::port::MarkAgent;
 use super::service::AccountService;
-use crate::delivery::MaxAttempts;
+use crate::delivery::{Claims, MaxAttempts};
 use crate::event::DomainEvent;
 use crate::store::{OnCommit, StoreError};
 
@@ -18,6 +18,10 @@ pub struct AgentMarks {
     pub listed_in_directory: Option<bool>,
     /// The number of attempts after which a message is dead for it; `Some(None)` for no limit.
     pub max_attempts: Option<Option<MaxAttempts>>,
+    /// Whether an attempt of it claims the message; applies to attempts that begin after the change.
+    pub claims: Option<Claims>,
+    /// Lists it for A2A or not.
+    pub a2a: Option<bool>,
 }
 
 impl AccountService {

@@ -44,6 +44,7 @@ pub use authenticate::{
 };
 pub use create_key::{CreateKey, CreateKeyError, CreatedKey};
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};
+pub(crate) use delete_agent::publish_deleted_agent;
 pub use delete_agent::{AgentDeletion, DeleteAgentError};
 pub use delete_user::{
     Belongings, DeleteUser, DeleteUserError, DeleteUserRefused, DeletedUser, UserDeletion,
@@ -52,16 +53,16 @@ pub use disconnect::{AgentConnection, Connection, Disconnect, EndReason, LastDis
 pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
 pub use key::{ApiKey, KeyDigest, KeyKind, KeyName, KeyRecord, NewKey, StoredKey};
 pub use key_port::{
-    CreateKeyRefused, KeyRepository, KeyUse, MAX_KEYS, NewUserKey, RevokeKeys, RotateKey, RotateKeyRefused,
-    RotatedKey, WhichKeys,
+    CreateKeyRefused, KeyClaimRefused, KeyRepository, KeyUse, MAX_KEYS, MadeKey, NewUserKey, RevokeKeys,
+    RotateKey, RotateKeyRefused, RotatedKey, WhichKeys,
 };
 pub use key_uses::USE_RESOLUTION;
 pub use mark_agent::AgentMarks;
-pub use operator::{OperatorError, SetDisabledError};
+pub use operator::{Operator, OperatorError, RevokeAnyKeyError, SetDisabledError};
 pub use port::{
     AccountRepository, AccountStatus, AccountStatusRepository, AgentListing, AgentRepository, AgentSort,
     CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent, OpenSession,
-    RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, UserRepository,
+    RegisterRefused, StoredAgent, UpdateAgent, UpdateAgentRefused, UpdateUser, UserRepository,
 };
 pub use profile::ProfileChanges;
 pub use register::{CreatePlatformAgent, RegisterAgent, RegisterError, RegisteredAgent};

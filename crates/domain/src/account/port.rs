@@ -5,11 +5,13 @@ use async_trait::async_trait;
 use super::agent::{Agent, NewAgent};
 use super::disconnect::{Connection, Disconnect};
 use super::handle::UserHandle;
+use super::key_port::{KeyClaimRefused, MadeKey};
 use super::mark_agent::AgentMarks;
 use super::profile::ProfileChanges;
 use super::update_agent::AgentChanges;
 use super::user::{NewUser, User};
 use crate::audit::Actor;
+use crate::board::Task;
 use crate::chat::{Chat, Participant};
 use crate::contact::Parted;
 use crate::id::{AgentId, OrganizationId, SessionId, UserId};
@@ -64,6 +66,17 @@ pub enum RegisterRefused {
     NameTaken,
     /// The owner was deleted.
     OwnerGone,
+    /// The idempotency key cannot be claimed.
+    Claim(KeyClaimRefused),
+}
+
+/// An agent that a request registered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredAgent {
+    /// The agent.
+    pub agent: Agent,
+    /// The new key of the agent, if the same request has registered it before.
+    pub renewed: Option<MadeKey>,
 }
 
 /// An agent to be changed by its owner.
@@ -123,6 +136,8 @@ pub struct DeletedAgent {
     pub executions: u64,
     /// The chats that it left, the newest first, each with the agent as a participant.
     pub left: Vec<(Chat, Participant)>,
+    /// The tasks there that lost an assignment, after the change.
+    pub dropped: Vec<Task>,
     /// Its contacts and pending requests, which ended.
     pub parted: Parted,
 }
@@ -216,12 +231,13 @@ pub trait UserRepository: Send + Sync {
 #[async_trait]
 pub trait AgentRepository: Send + Sync {
     /// Stores an agent, and its key if it has one. The slug is [`super::handle::Slug::find_free`]
-    /// among the handles that the owner's agents have or ever had.
+    /// among the handles that the owner's agents have or ever had. A repetition replaces the key that the request made,
+    /// like [`super::KeyRepository::create_key`].
     async fn register_agent(
         &self,
         new: NewAgent,
-        on_commit: OnCommit<Agent>,
-    ) -> Result<Result<Agent, RegisterRefused>, StoreError>;
+        on_commit: OnCommit<StoredAgent>,
+    ) -> Result<Result<StoredAgent, RegisterRefused>, StoreError>;
 
     /// Stores why the last sockets of agents ended, unless a later end is stored
     /// ([`LastDisconnect::replaces_reason_before`](super::LastDisconnect::replaces_reason_before)). An end with a reason

@@ -3,12 +3,14 @@
 use super::agent::{Agent, AgentDescription, AgentName, ModelType, NewAgent, NewRun};
 use super::handle::Slug;
 use super::key::{ApiKey, KeyKind};
-use super::port::RegisterRefused;
+use super::key_port::KeyClaimRefused;
+use super::port::{RegisterRefused, StoredAgent};
 use super::service::AccountService;
 use crate::audit::Actor;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::id::{AgentId, UserId};
+use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
@@ -45,9 +47,27 @@ pub enum RegisterError {
     /// The caller's account was deleted.
     #[error("the owner's account is gone")]
     OwnerGone,
+    /// The idempotency key was used for another request.
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
+    /// The key that the repeated request created is used or revoked.
+    #[error("the key that this request created is used or revoked")]
+    KeySpent,
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<RegisterRefused> for RegisterError {
+    fn from(refused: RegisterRefused) -> Self {
+        match refused {
+            RegisterRefused::Limit(reached) => reached.into(),
+            RegisterRefused::NameTaken => Self::NameTaken,
+            RegisterRefused::OwnerGone => Self::OwnerGone,
+            RegisterRefused::Claim(KeyClaimRefused::KeyReused) => Self::KeyReused,
+            RegisterRefused::Claim(KeyClaimRefused::KeySpent) => Self::KeySpent,
+        }
+    }
 }
 
 /// A platform agent to be created.
@@ -68,7 +88,18 @@ impl AccountService {
         caller: UserCaller,
         command: RegisterAgent,
     ) -> Result<RegisteredAgent, RegisterError> {
-        self.register_agent_by(caller.user.into(), caller.user, command).await
+        self.register_agent_once(caller, command, None).await
+    }
+
+    /// Like [`Self::register_agent`], but if the same request has registered an agent whose key nobody has used, that
+    /// agent gets another key.
+    pub async fn register_agent_once(
+        &self,
+        caller: UserCaller,
+        command: RegisterAgent,
+        once: Option<IdempotentRequest>,
+    ) -> Result<RegisteredAgent, RegisterError> {
+        self.register_agent_by(caller.user.into(), caller.user, command, once).await
     }
 
     /// Registers an agent, on behalf of any actor.
@@ -77,11 +108,13 @@ impl AccountService {
         by: Actor,
         owner: UserId,
         command: RegisterAgent,
+        once: Option<IdempotentRequest>,
     ) -> Result<RegisteredAgent, RegisterError> {
         let now = self.clock.now();
         let key = self.mint.mint(KeyKind::Agent, now);
         let new_key = self.new_key(&key, now);
         let expires_at = new_key.expires_at;
+        let keyed = KeyedRequest::for_key(owner, Operation::RegisterAgent, None, once);
         let new = NewAgent {
             id: AgentId::new(self.ids.generate(now)),
             owner,
@@ -91,9 +124,12 @@ impl AccountService {
             description: Some(command.description),
             model_type: None,
             run: NewRun::External(new_key),
+            keyed,
             now,
         };
-        Ok(RegisteredAgent { agent: self.store_agent(new).await?, key, expires_at })
+        let StoredAgent { agent, renewed } = self.store_agent(new).await??;
+        let expires_at = renewed.map_or(expires_at, |renewed| renewed.record.expires_at);
+        Ok(RegisteredAgent { agent, key, expires_at })
     }
 
     /// Creates an agent of `caller` without a key.
@@ -112,21 +148,22 @@ impl AccountService {
             description: command.description,
             model_type: command.model_type,
             run: NewRun::Platform,
+            keyed: None,
             now,
         };
-        self.store_agent(new).await
+        Ok(self.store_agent(new).await??.agent)
     }
 
-    async fn store_agent(&self, new: NewAgent) -> Result<Agent, RegisterError> {
+    async fn store_agent(&self, new: NewAgent) -> Result<Result<StoredAgent, RegisterRefused>, StoreError> {
         let events = self.events.clone();
-        let on_commit = OnCommit::new(move |agent: &Agent| {
-            events.publish(DomainEvent::AgentCreated { agent: agent.clone() });
+        let on_commit = OnCommit::new(move |stored: &StoredAgent| match &stored.renewed {
+            None => events.publish(DomainEvent::AgentCreated { agent: stored.agent.clone() }),
+            Some(renewed) => {
+                if let Some(key) = renewed.replaces {
+                    events.publish(DomainEvent::KeyRevoked { key });
+                }
+            }
         });
-        match self.accounts.register_agent(new, on_commit).await? {
-            Ok(agent) => Ok(agent),
-            Err(RegisterRefused::Limit(reached)) => Err(reached.into()),
-            Err(RegisterRefused::NameTaken) => Err(RegisterError::NameTaken),
-            Err(RegisterRefused::OwnerGone) => Err(RegisterError::OwnerGone),
-        }
+        self.accounts.register_agent(new, on_commit).await
     }
 }

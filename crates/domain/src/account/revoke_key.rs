@@ -35,7 +35,7 @@ impl AccountService {
         self.revoke(which, Actor::Operator).await
     }
 
-    async fn revoke(&self, which: WhichKeys, by: Actor) -> Result<Vec<KeyRecord>, StoreError> {
+    pub(super) async fn revoke(&self, which: WhichKeys, by: Actor) -> Result<Vec<KeyRecord>, StoreError> {
         let command = RevokeKeys { which, by, now: self.clock.now() };
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |revoked: &Vec<KeyRecord>| {

@@ -4,7 +4,7 @@ use super::agent::{Agent, AgentBio, AgentDescription, AgentName, AgentTag, Model
 use super::port::{UpdateAgent, UpdateAgentRefused};
 use super::service::AccountService;
 use crate::caller::UserCaller;
-use crate::delivery::MaxAttempts;
+use crate::delivery::{Claims, MaxAttempts};
 use crate::event::DomainEvent;
 use crate::id::AgentId;
 use crate::store::{OnCommit, StoreError};
@@ -32,6 +32,10 @@ pub struct AgentChanges {
     pub foreign_access: Option<bool>,
     /// The number of attempts after which a message is dead for it; `Some(None)` for no limit.
     pub max_attempts: Option<Option<MaxAttempts>>,
+    /// Whether an attempt of it claims the message; applies to attempts that begin after the change.
+    pub claims: Option<Claims>,
+    /// Lists it for A2A or not.
+    pub a2a: Option<bool>,
 }
 
 /// The reason why an agent was not changed.

@@ -88,6 +88,13 @@ pub struct User {
     pub disabled_at: Option<Timestamp>,
 }
 
+impl User {
+    /// Whether the user can use the operator interface: an administrator of the installation who is not disabled.
+    pub fn is_operator(&self) -> bool {
+        self.role == UserRole::Admin && self.disabled_at.is_none()
+    }
+}
+
 /// The organization of a new user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum InitialOrganization {

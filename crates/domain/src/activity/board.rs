@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::kind::{Activity, ReportedWork};
 use crate::id::{AgentId, ChatId, ExecutionId};
 use crate::time::Timestamp;
 
@@ -21,14 +22,14 @@ pub struct WorkingAgent {
 }
 
 impl WorkingAgent {
-    /// Its indicator, on or off.
-    pub const fn activity(self, working: bool) -> AgentActivity {
-        AgentActivity { agent: self.agent, execution: Some(self.execution), working }
+    /// Its indicator, which is on if it is doing something.
+    pub fn activity(self, doing: Option<Activity>) -> AgentActivity {
+        AgentActivity { agent: self.agent, execution: Some(self.execution), working: doing.is_some(), doing }
     }
 }
 
 /// One agent's indicator.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AgentActivity {
     /// The agent.
     pub agent: AgentId,
@@ -37,29 +38,46 @@ pub struct AgentActivity {
     pub execution: Option<ExecutionId>,
     /// Set while it works.
     pub working: bool,
+    /// What it is doing; `None` in an event of an older node, and while it does not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doing: Option<Activity>,
+}
+
+/// An indicator that is on.
+#[derive(Debug)]
+struct Lease {
+    until: Timestamp,
+    doing: Activity,
 }
 
 /// All indicators that are on.
 #[derive(Debug, Default)]
 pub struct ActivityBoard {
-    leases: HashMap<ChatId, BTreeMap<WorkingAgent, Timestamp>>,
+    leases: HashMap<ChatId, BTreeMap<WorkingAgent, Lease>>,
     /// The number of times that agents were stopped.
     stops: u64,
 }
 
 impl ActivityBoard {
-    /// Sets or renews (`working`) or clears an indicator. Returns whether it changed.
-    pub fn report(&mut self, chat: ChatId, who: WorkingAgent, working: bool, now: Timestamp) -> bool {
-        if working {
-            let lease = self.leases.entry(chat).or_default().insert(who, now.plus(INDICATOR_TTL));
-            return lease.is_none_or(|until| until <= now);
+    /// Sets, renews, or clears an indicator. Returns whether it went on or off.
+    pub fn report(
+        &mut self,
+        chat: ChatId,
+        who: WorkingAgent,
+        work: impl Into<ReportedWork>,
+        now: Timestamp,
+    ) -> bool {
+        if let ReportedWork(Some(doing)) = work.into() {
+            let lease = Lease { until: now.plus(INDICATOR_TTL), doing };
+            let before = self.leases.entry(chat).or_default().insert(who, lease);
+            return before.is_none_or(|lease| lease.until <= now);
         }
         let Some(leases) = self.leases.get_mut(&chat) else { return false };
         let lease = leases.remove(&who);
         if leases.is_empty() {
             self.leases.remove(&chat);
         }
-        lease.is_some_and(|until| until > now)
+        lease.is_some_and(|lease| lease.until > now)
     }
 
     /// The number of times that agents were stopped. While it stays the same, a membership that was read is not
@@ -88,8 +106,8 @@ impl ActivityBoard {
     pub fn expire(&mut self, now: Timestamp) -> Vec<(ChatId, WorkingAgent)> {
         let mut ended = Vec::new();
         self.leases.retain(|chat, leases| {
-            leases.retain(|agent, until| {
-                let alive = *until > now;
+            leases.retain(|agent, lease| {
+                let alive = lease.until > now;
                 if !alive {
                     ended.push((*chat, *agent));
                 }
@@ -113,9 +131,16 @@ impl ActivityBoard {
 
     /// The agents at work in a chat, by id.
     pub fn working_in(&self, chat: ChatId, now: Timestamp) -> Vec<WorkingAgent> {
-        self.leases.get(&chat).map_or_else(Vec::new, |leases| {
-            leases.iter().filter(|(_, until)| **until > now).map(|(agent, _)| *agent).collect()
-        })
+        self.leases_in(chat, now).map(|(agent, _)| *agent).collect()
+    }
+
+    /// The agents at work in a chat, by id, and what they are doing.
+    pub fn doing_in(&self, chat: ChatId, now: Timestamp) -> Vec<(WorkingAgent, Activity)> {
+        self.leases_in(chat, now).map(|(agent, lease)| (*agent, lease.doing.clone())).collect()
+    }
+
+    fn leases_in(&self, chat: ChatId, now: Timestamp) -> impl Iterator<Item = (&WorkingAgent, &Lease)> {
+        self.leases.get(&chat).into_iter().flatten().filter(move |(_, lease)| lease.until > now)
     }
 }
 

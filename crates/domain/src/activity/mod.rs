@@ -6,7 +6,12 @@
 //! seconds if the connection broke).
 
 mod board;
+mod kind;
 mod service;
 
 pub use board::{ActivityBoard, AgentActivity, WorkingAgent};
-pub use service::{ActivityService, ReportActivityError};
+pub use kind::{Activity, ActivityKind, ReportedWork, ToolName};
+pub use service::{ActivityService, ReadActivityError, ReportActivityError, ShownActivity};
+
+/// The maximum number of working agents that are shown of a chat.
+pub const MAX_SHOWN: usize = 32;

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::board::{ActivityBoard, WorkingAgent};
+use super::kind::{Activity, ReportedWork};
 use crate::caller::AgentCaller;
 use crate::chat::{ChatDetails, ChatRepository, WorkStatus};
+use crate::delivery::ClaimRenewal;
 use crate::event::DomainEvent;
 use crate::id::{AgentId, ChatId, ExecutionId, ParticipantId};
 use crate::ports::{Clock, EventPublisher, Presence};
@@ -22,6 +24,28 @@ pub enum ReportActivityError {
     Store(#[from] StoreError),
 }
 
+/// The reason why indicators were not read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadActivityError {
+    /// The caller is not in the chat, or there is no such chat.
+    #[error("there is no such chat for the caller")]
+    ChatNotFound,
+    /// The store is unavailable or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// An agent at work, as other participants see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShownActivity {
+    /// The agent.
+    pub who: WorkingAgent,
+    /// Its name; `None` if it has just left.
+    pub name: Option<String>,
+    /// What it is doing.
+    pub doing: Activity,
+}
+
 /// Use cases on indicators.
 pub struct ActivityService {
     board: Mutex<ActivityBoard>,
@@ -29,6 +53,8 @@ pub struct ActivityService {
     events: Arc<dyn EventPublisher>,
     presence: Arc<dyn Presence>,
     clock: Arc<dyn Clock>,
+    /// Renews the claims of agents that work; `None` if they are not renewed.
+    claims: Option<Arc<ClaimRenewal>>,
 }
 
 impl ActivityService {
@@ -39,16 +65,37 @@ impl ActivityService {
         presence: Arc<dyn Presence>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { board: Mutex::default(), chats, events, presence, clock }
+        Self { board: Mutex::default(), chats, events, presence, clock, claims: None }
     }
 
-    /// Reports whether the calling agent is at work in the chat. Returns what is shown: a stopped agent is not at
-    /// work. Other nodes hear of every report, so that an indicator also ends there when it is not renewed.
+    /// Sets what renews the claims of agents that work.
+    #[must_use]
+    pub fn with_claims(self, claims: Arc<ClaimRenewal>) -> Self {
+        Self { claims: Some(claims), ..self }
+    }
+
+    /// Reports what the calling agent is doing in the chat, if anything, and renews its claims there while it works. Returns
+    /// whether the indicator is on: a stopped agent never shows as working. Other nodes receive every report, so that an
+    /// indicator that is not renewed ends there, too.
     pub async fn report(
         &self,
         caller: AgentCaller,
         chat: ChatId,
-        working: bool,
+        work: impl Into<ReportedWork>,
+    ) -> Result<bool, ReportActivityError> {
+        let is_working = self.show(caller, chat, work.into()).await?;
+        if let (true, Some(claims)) = (is_working, &self.claims) {
+            claims.note(caller, chat, None).await;
+        }
+        Ok(is_working)
+    }
+
+    /// Sets the indicator of an agent; returns whether it is on.
+    async fn show(
+        &self,
+        caller: AgentCaller,
+        chat: ChatId,
+        work: ReportedWork,
     ) -> Result<bool, ReportActivityError> {
         let viewer = ParticipantId::Agent(caller.agent);
         let mut stops = self.board.lock().unwrap_or_else(PoisonError::into_inner).stops();
@@ -61,14 +108,14 @@ impl ActivityService {
             // It may have been stopped since it was read.
             stops = board.stops();
         };
-        let working = working && !own.state.is_stopped;
+        let doing = work.0.filter(|_| !own.state.is_halted());
         let execution = ExecutionId::of(chat, caller.agent, own.joined_at);
         let who = WorkingAgent { agent: caller.agent, execution };
         let now = self.clock.steady();
-        if board.report(chat, who, working, now) {
-            self.on_commit(chat, who, working);
+        let (working, activity) = (doing.is_some(), who.activity(doing.clone()));
+        if board.report(chat, who, ReportedWork(doing), now) {
+            self.events.publish(DomainEvent::ActivityChanged { chat_id: chat, activity });
         } else {
-            let activity = who.activity(working);
             self.events.publish(DomainEvent::ActivityReported { chat_id: chat, activity });
         }
         Ok(working)
@@ -79,7 +126,7 @@ impl ActivityService {
         let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         for who in board.clear(chat, now) {
-            self.on_commit(chat, who, false);
+            publish(&*self.events, chat, who, None);
         }
     }
 
@@ -88,7 +135,7 @@ impl ActivityService {
         let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(who) = board.stop(chat, agent, now) {
-            self.on_commit(chat, who, false);
+            publish(&*self.events, chat, who, None);
         }
     }
 
@@ -100,11 +147,18 @@ impl ActivityService {
     }
 
     /// Applies what an agent has reported to another node, for the sockets of this one.
-    pub fn observe(&self, chat: ChatId, who: WorkingAgent, working: bool, sockets: &dyn EventPublisher) {
+    pub fn observe(
+        &self,
+        chat: ChatId,
+        who: WorkingAgent,
+        work: impl Into<ReportedWork>,
+        sockets: &dyn EventPublisher,
+    ) {
+        let ReportedWork(doing) = work.into();
         let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
-        if board.report(chat, who, working, now) {
-            publish(sockets, chat, who, working);
+        if board.report(chat, who, ReportedWork(doing.clone()), now) {
+            publish(sockets, chat, who, doing);
         }
     }
 
@@ -114,7 +168,7 @@ impl ActivityService {
         let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         for (chat, who) in board.expire(now) {
-            publish(sockets, chat, who, false);
+            publish(sockets, chat, who, None);
         }
     }
 
@@ -128,7 +182,7 @@ impl ActivityService {
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         for (chat, who) in board.working(now) {
             if agents.contains(&who.agent) && board.report(chat, who, false, now) {
-                publish(sockets, chat, who, false);
+                publish(sockets, chat, who, None);
             }
         }
     }
@@ -154,6 +208,23 @@ impl ActivityService {
         self.board.lock().unwrap_or_else(PoisonError::into_inner).working_in(chat, now)
     }
 
+    /// The agents at work in a chat of the calling agent, by id, the caller among them.
+    pub async fn read(
+        &self,
+        caller: AgentCaller,
+        chat: ChatId,
+    ) -> Result<Vec<ShownActivity>, ReadActivityError> {
+        let roster = self.chats.roster(ParticipantId::Agent(caller.agent), chat).await?;
+        let roster = roster.ok_or(ReadActivityError::ChatNotFound)?;
+        let now = self.clock.steady();
+        let doing = self.board.lock().unwrap_or_else(PoisonError::into_inner).doing_in(chat, now);
+        let shown = |(who, doing): (WorkingAgent, Activity)| {
+            let name = roster.find(ParticipantId::Agent(who.agent)).map(|agent| agent.name.clone());
+            ShownActivity { who, name, doing }
+        };
+        Ok(doing.into_iter().map(shown).collect())
+    }
+
     /// The work status of a chat's agents, from the deliveries, the connections, and the indicators.
     pub fn work_status(&self, chat: ChatId, details: &ChatDetails) -> WorkStatus {
         let is_back = |agent: &AgentId| self.presence.is_online(ParticipantId::Agent(*agent));
@@ -163,13 +234,9 @@ impl ActivityService {
             details.work
         }
     }
-
-    /// Published while the board is locked, so that subscribers receive changes in order.
-    fn on_commit(&self, chat_id: ChatId, who: WorkingAgent, working: bool) {
-        publish(&*self.events, chat_id, who, working);
-    }
 }
 
-fn publish(to: &dyn EventPublisher, chat_id: ChatId, who: WorkingAgent, working: bool) {
-    to.publish(DomainEvent::ActivityChanged { chat_id, activity: who.activity(working) });
+/// Publishes while the board is locked, so that subscribers receive changes in order.
+fn publish(to: &dyn EventPublisher, chat_id: ChatId, who: WorkingAgent, doing: Option<Activity>) {
+    to.publish(DomainEvent::ActivityChanged { chat_id, activity: who.activity(doing) });
 }

@@ -1,16 +1,9 @@
-//! The schema that all stores share, as one list.
+//! The schema that all stores share, as one list. Each makes its `schema.rs` of it, and its tests compare it with its tables.
 
-/// Calls a macro with the tables after all migrations, each with its key and its columns in order,
-/// and for `diesel` the joins and the tables that one query may name. The types are those of
-/// [`ColumnKind`](crate::archive::ColumnKind); `Small` is an integer of 32 bits.
-///
+/// Calls a macro with tables, keys, and [columns](crate::archive::ColumnKind) (`Small`: 32 bits) in order, and `diesel`'s joins.
 /// - `archived`: what an archive contains, referenced tables first.
-/// - `local`: what stays behind in its store: the change log, the tokens of passwords that move
-///   (users log in again), and the mark of an unfinished import.
-/// - `cluster`: how the servers on one store know of each other. The embedded store has a single
-///   server, and none of these.
-///
-/// A store makes its `schema.rs` of this list, and its tests compare the list with its tables.
+/// - `local`: what stays behind: the change log, the tokens of passwords that move, and the mark of an unfinished import.
+/// - `cluster`: how the servers on one store know of each other. The embedded store has a single server, and none of these.
 #[macro_export]
 macro_rules! tables {
     ($call:ident) => {
@@ -89,6 +82,10 @@ macro_rules! tables {
                     disconnected_at -> Nullable<Instant>,
                     disconnect_reason -> Nullable<Text>,
                     foreign_access -> Flag,
+                    paused_at -> Nullable<Instant>,
+                    pause_reason -> Nullable<Text>,
+                    exclusive_claims -> Flag,
+                    a2a -> Flag,
                 }
                 agent_connections (agent_id, ended_at) {
                     agent_id -> Id,
@@ -96,9 +93,52 @@ macro_rules! tables {
                     began_at -> Nullable<Instant>,
                     reason -> Text,
                 }
+                webhooks (agent_id) {
+                    agent_id -> Id,
+                    url -> Text,
+                    secret -> Text,
+                    previous_secret -> Nullable<Text>,
+                    previous_until -> Nullable<Instant>,
+                    earlier_secret -> Nullable<Text>,
+                    earlier_until -> Nullable<Instant>,
+                    failing_since -> Nullable<Instant>,
+                    warned_at -> Nullable<Instant>,
+                    disabled_at -> Nullable<Instant>,
+                    disabled_reason -> Nullable<Text>,
+                    created_at -> Instant,
+                    updated_at -> Instant,
+                }
+                webhook_deliveries (id) {
+                    id -> Id,
+                    agent_id -> Id,
+                    chat_id -> Id,
+                    sequence -> Integer,
+                    message_id -> Id,
+                    created_at -> Instant,
+                    attempts -> Small,
+                    next_attempt_at -> Instant,
+                    leased_until -> Nullable<Instant>,
+                    attempted_at -> Nullable<Instant>,
+                    status -> Nullable<Small>,
+                    error -> Nullable<Text>,
+                    ended_at -> Nullable<Instant>,
+                    outcome -> Nullable<Text>,
+                }
                 deletion_jobs (agent_id) {
                     agent_id -> Id,
                     requested_at -> Instant,
+                }
+                bulk_deletions (id) {
+                    id -> Id,
+                    user_id -> Id,
+                    resource -> Text,
+                    force -> Flag,
+                    faults -> Small,
+                    next_at -> Instant,
+                    inserted_at -> Instant,
+                    started_at -> Nullable<Instant>,
+                    completed_at -> Nullable<Instant>,
+                    items -> Text,
                 }
                 api_keys (id) {
                     id -> Id,
@@ -152,6 +192,8 @@ macro_rules! tables {
                     stopped_at -> Nullable<Instant>,
                     read_sequence -> Integer,
                     read_texts -> Integer,
+                    muted -> Flag,
+                    agent_paused_at -> Nullable<Instant>,
                 }
                 messages (id) {
                     id -> Id,
@@ -176,6 +218,20 @@ macro_rules! tables {
                     ambiguous_cause -> Nullable<Flag>,
                     foreign_origin -> Nullable<Flag>,
                     traceparent -> Nullable<Text>,
+                    attachments -> Nullable<Text>,
+                }
+                files (id) {
+                    id -> Id,
+                    chat_id -> Id,
+                    name -> Text,
+                    content_type -> Text,
+                    bytes -> Integer,
+                    digest -> Bytes,
+                    uploader_id -> Id,
+                    uploader_kind -> Text,
+                    created_at -> Instant,
+                    uses -> Integer,
+                    expires_at -> Nullable<Instant>,
                 }
                 deliveries (agent_id, chat_id, sequence) {
                     agent_id -> Id,
@@ -194,6 +250,7 @@ macro_rules! tables {
                     restarted_at -> Nullable<Instant>,
                     replaced_by -> Nullable<Id>,
                     held_by -> Nullable<Text>,
+                    claimed_until -> Nullable<Instant>,
                 }
                 attempts (agent_id, chat_id, sequence, number) {
                     agent_id -> Id,
@@ -309,6 +366,49 @@ macro_rules! tables {
                     created_at -> Instant,
                     updated_at -> Instant,
                 }
+                boards (chat_id) {
+                    chat_id -> Id,
+                    title -> Nullable<Text>,
+                    summary -> Nullable<Text>,
+                    created_by -> Nullable<Text>,
+                    updated_by -> Nullable<Text>,
+                    created_at -> Nullable<Instant>,
+                    updated_at -> Nullable<Instant>,
+                    last_task -> Integer,
+                    last_entry -> Integer,
+                    pending -> Integer,
+                    in_progress -> Integer,
+                    blocked -> Integer,
+                    in_review -> Integer,
+                    failed -> Integer,
+                    completed -> Integer,
+                    deleted_at -> Nullable<Instant>,
+                }
+                tasks (chat_id, number) {
+                    chat_id -> Id,
+                    number -> Integer,
+                    id -> Id,
+                    state -> Text,
+                    status -> Text,
+                    created_at -> Instant,
+                    updated_at -> Instant,
+                    started_at -> Nullable<Instant>,
+                    completed_at -> Nullable<Instant>,
+                    superseded_by -> Nullable<Id>,
+                    last_entry -> Integer,
+                    created_by -> Text,
+                    assignments -> Text,
+                    subject -> Text,
+                    detail -> Text,
+                }
+                board_entries (chat_id, task, number) {
+                    chat_id -> Id,
+                    task -> Integer,
+                    number -> Integer,
+                    at -> Instant,
+                    actor -> Text,
+                    action -> Text,
+                }
                 secrets (name) {
                     name -> Text,
                     secret -> Bytes,
@@ -392,8 +492,8 @@ macro_rules! tables {
                 sessions -> users (user_id)
             }
             together {
-                organizations, plans, users, agents, api_keys, passwords, sessions, resets, chats,
-                participants, messages, deliveries, attempts, deletion_jobs, memories, contact_requests, contacts
+                organizations, plans, users, agents, api_keys, passwords, sessions, resets, chats, participants, messages,
+                deliveries, attempts, deletion_jobs, memories, contact_requests, contacts, tasks, files
             }
         }
     };

@@ -16,6 +16,22 @@ words! {
         /// An owner changed an agent; the detail names the change, and the value if it decides who reaches the
         /// agent.
         AgentUpdated = "agent.updated",
+        /// An agent was paused; the detail is the reason.
+        AgentPaused = "agent.paused",
+        /// An agent was resumed.
+        AgentResumed = "agent.resumed",
+        /// An agent was given a webhook, or another URL for it; the detail is the host.
+        WebhookSet = "webhook.set",
+        /// The webhook of an agent was removed.
+        WebhookRemoved = "webhook.removed",
+        /// The secret of a webhook was replaced; the detail says whether earlier ones were revoked.
+        WebhookSecretRotated = "webhook.secret_rotated",
+        /// A webhook was enabled again.
+        WebhookEnabled = "webhook.enabled",
+        /// The server disabled a webhook; the detail is the reason.
+        WebhookDisabled = "webhook.disabled",
+        /// A delivery to a webhook was sent again, or sooner; the detail is its id.
+        WebhookResent = "webhook.resent",
         /// An agent was deleted; its keys and memberships ended with it.
         AgentDeleted = "agent.deleted",
         /// The operator disabled a user or an agent.
@@ -85,6 +101,8 @@ words! {
         ParticipantAdded = "participant.added",
         /// A participant was removed from a chat.
         ParticipantRemoved = "participant.removed",
+        /// A participant was given another role, which is the detail.
+        ParticipantRoleSet = "participant.role_set",
         /// A participant left a chat.
         ParticipantLeft = "participant.left",
         /// A user logged in, which opened a session.
@@ -100,6 +118,8 @@ words! {
         MessageEdited = "message.edited",
         /// A sender deleted a message.
         MessageDeleted = "message.deleted",
+        /// A file was uploaded to a chat; the detail is its id and size.
+        FileUploaded = "file.uploaded",
         /// Work of an agent was offered again.
         WorkRetried = "work.retried",
         /// Work of an agent was taken out of the queue; the detail is the reason.
@@ -117,6 +137,8 @@ impl AuditAction {
     /// Returns whether it concerns a room: the detail of its entry may then be what somebody wrote, such as a title or a
     /// reason.
     pub fn concerns_room(self) -> bool {
-        ["chat.", "message.", "participant.", "work."].iter().any(|area| self.as_str().starts_with(area))
+        ["chat.", "file.", "message.", "participant.", "work."]
+            .iter()
+            .any(|area| self.as_str().starts_with(area))
     }
 }

@@ -88,6 +88,8 @@ pub enum RecordedActor {
     Operator,
     /// An unauthenticated client.
     Anonymous,
+    /// The server, acting on its own.
+    Server,
     /// A user or an agent.
     Known(NamedObject),
 }
@@ -97,7 +99,7 @@ impl RecordedActor {
     pub fn known(&self) -> Option<&NamedObject> {
         match self {
             Self::Known(named) => Some(named),
-            Self::Operator | Self::Anonymous => None,
+            Self::Operator | Self::Anonymous | Self::Server => None,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::entry::AuditEntry;
 use super::port::{AuditFilter, AuditRecord, AuditRepository};
+use crate::account::Operator;
 use crate::organization::NotAdmin;
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
@@ -42,9 +43,10 @@ impl AuditService {
         Ok(self.log.list_audit(filter, page).await??)
     }
 
-    /// As [`Self::list`], without what was written in rooms.
+    /// As [`Self::list`], without what was written in rooms, for operators.
     pub async fn list_without_contents(
         &self,
+        _: Operator,
         filter: AuditFilter,
         page: PageRequest,
     ) -> Result<Page<AuditRecord>, ListAuditError> {

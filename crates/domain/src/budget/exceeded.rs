@@ -208,6 +208,7 @@ mod tests {
             created_at: at,
             updated_at: at,
             respond_by: None,
+            attachments: Vec::new(),
             deliveries: [4, 5].map(|number| Delivery::new(agent(number))).into(),
         }
     }
@@ -234,10 +235,19 @@ mod tests {
         let mut exceeded = ExceededBudgets::none(Day::of(message.created_at));
         exceeded.agents.insert(agent(5), Budget::AgentMessages);
         let exceeded = Some(Arc::new(exceeded));
-        let (stopped, foreign, titled) = (Vec::new(), ForeignPolicy::default(), None);
+        let (stopped, paused, foreign, titled) = (Vec::new(), Vec::new(), ForeignPolicy::default(), None);
         let (is_paused, hop_limit) = (false, None);
-        let mut appended =
-            Appended { message, recipients, stopped, is_paused, foreign, hop_limit, exceeded, titled };
+        let mut appended = Appended {
+            message,
+            recipients,
+            stopped,
+            paused,
+            is_paused,
+            foreign,
+            hop_limit,
+            exceeded,
+            titled,
+        };
         appended.hold_over_budget(&HashMap::new());
         let held_by = appended.message.deliveries.iter().map(Delivery::held_by).collect::<Vec<_>>();
         assert_eq!(held_by, [None, Some(HeldBy::AgentMessages)]);

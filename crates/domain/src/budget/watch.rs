@@ -147,6 +147,7 @@ mod tests {
             created_at: at,
             updated_at: at,
             respond_by: None,
+            attachments: Vec::new(),
             deliveries: Vec::new(),
         }
     }

@@ -73,14 +73,22 @@ pub fn routes(event: &DomainEvent) -> Vec<Route> {
         }
         DomainEvent::MessageDeleted { chat_id, .. }
         | DomainEvent::ActivityChanged { chat_id, .. }
-        | DomainEvent::ActivityReported { chat_id, .. } => to(Interest::RoomAsHuman(*chat_id)),
+        | DomainEvent::ActivityReported { chat_id, .. }
+        | DomainEvent::ParticipantUpdated { chat_id, .. } => to(Interest::RoomAsHuman(*chat_id)),
         DomainEvent::ParticipantAdded { chat_id, .. }
         | DomainEvent::ParticipantRemoved { chat_id, .. }
         | DomainEvent::RoomDeleted { chat_id }
         | DomainEvent::RoomTitleChanged { chat_id, .. } => to(Interest::Room(*chat_id)),
-        DomainEvent::RoomAdded { to: who, .. } | DomainEvent::RoomRemoved { from: who, .. } => {
-            to(Interest::of(*who))
+        DomainEvent::TaskCreated { task } | DomainEvent::TaskUpdated { task, .. } => {
+            to(Interest::Room(task.chat))
         }
+        DomainEvent::BoardUpdated { board } => to(Interest::Room(board.chat)),
+        // The owner of an agent sees the chat, too.
+        DomainEvent::RoomAdded { to: who, owner, .. } => {
+            let owner = owner.map(Interest::User);
+            [Some(Interest::of(*who)), owner].into_iter().flatten().map(route).collect()
+        }
+        DomainEvent::RoomRemoved { from: who, .. } => to(Interest::of(*who)),
         DomainEvent::RoomUpdated { to: users, .. } => {
             users.iter().map(|user| route(Interest::User(*user))).collect()
         }
@@ -131,7 +139,7 @@ mod tests {
     fn events_go_where_somebody_may_listen() {
         let chat = ChatId::new(Uuid::from_u128(1));
         let agent = AgentId::new(Uuid::from_u128(2));
-        let activity = AgentActivity { agent, execution: None, working: true };
+        let activity = AgentActivity { agent, execution: None, working: true, doing: None };
         let addressed =
             |event| routes(&event).into_iter().map(|route| (route.to, route.wanted_by)).collect::<Vec<_>>();
         let humans = (Address::Room(chat), Some(Interest::RoomAsHuman(chat)));

@@ -62,6 +62,7 @@ impl ChatService {
             });
             events.publish(DomainEvent::RoomAdded {
                 to: added.participant.id,
+                owner: added.participant.owner,
                 chat: added.chat.clone(),
                 role: added.participant.role,
             });

@@ -60,13 +60,10 @@ impl ChatService {
         once: Option<IdempotentRequest>,
     ) -> Result<Chat, CreateChatError> {
         let now = self.clock.now();
-        let creator = caller.into().participant();
-        let keyed = once.map(|once| KeyedRequest {
-            sender: creator,
-            operation: Operation::CreateChat,
-            chat: None,
-            once,
-        });
+        let caller = caller.into();
+        let creator = caller.participant();
+        let owner = creator.agent().map(|_| caller.accountable_user());
+        let keyed = KeyedRequest::of(creator, Operation::CreateChat, None, once);
         let new = NewChat {
             id: ChatId::new(self.ids.generate(now)),
             title: command.title,
@@ -79,7 +76,8 @@ impl ChatService {
         let asked = new.clone();
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |chat: &Chat| {
-            events.publish(DomainEvent::RoomAdded { to: creator, chat: chat.clone(), role: Role::Owner });
+            let chat = chat.clone();
+            events.publish(DomainEvent::RoomAdded { to: creator, owner, chat, role: Role::Owner });
         });
         match self.chats.create(new, on_commit).await? {
             Ok(chat) => Ok(chat),

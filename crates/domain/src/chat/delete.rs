@@ -6,6 +6,7 @@ use super::service::ChatService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
+use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
 
 /// The reason why a chat was not deleted.
@@ -22,6 +23,18 @@ pub enum DeleteChatError {
     Store(#[from] StoreError),
 }
 
+/// Publishes the effects of a deletion.
+pub(crate) fn publish_deleted_chat(events: &dyn EventPublisher, deleted: &DeletedChat) {
+    events.publish(DomainEvent::RoomDeleted { chat_id: deleted.chat.id });
+    for participant in &deleted.participants {
+        events.publish(DomainEvent::RoomRemoved {
+            from: *participant,
+            chat: deleted.chat.clone(),
+            removed_at: deleted.deleted_at,
+        });
+    }
+}
+
 impl ChatService {
     /// Deletes the chat for all, at once; the store hides it.
     pub async fn delete(&self, caller: impl Into<Caller>, chat: ChatId) -> Result<Chat, DeleteChatError> {
@@ -36,16 +49,7 @@ impl ChatService {
     async fn delete_by(&self, by: Option<Caller>, chat: ChatId) -> Result<Chat, DeleteChatError> {
         let command = DeleteChat { chat, by, now: self.clock.now() };
         let events = self.events.clone();
-        let on_commit = OnCommit::new(move |deleted: &DeletedChat| {
-            events.publish(DomainEvent::RoomDeleted { chat_id: deleted.chat.id });
-            for participant in &deleted.participants {
-                events.publish(DomainEvent::RoomRemoved {
-                    from: *participant,
-                    chat: deleted.chat.clone(),
-                    removed_at: deleted.deleted_at,
-                });
-            }
-        });
+        let on_commit = OnCommit::new(move |deleted: &DeletedChat| publish_deleted_chat(&*events, deleted));
         match self.chats.delete(command, on_commit).await? {
             Ok(deleted) => Ok(deleted.chat),
             Err(DeleteRefused::ChatNotFound) => Err(DeleteChatError::ChatNotFound),

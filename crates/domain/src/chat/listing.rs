@@ -1,11 +1,14 @@
 //! Chats in lists, with optional parts in addition to the records.
 
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 
 use super::mark_read::Unread;
 use super::model::{Chat, ChatKind, ChatStatus};
 use super::participant::Participant;
 use super::standing::Standing;
+use crate::board::TaskCounts;
 use crate::id::AgentId;
 use crate::message::{Message, MessageKind};
 use crate::page::{Order, Position};
@@ -13,6 +16,9 @@ use crate::words::words;
 
 /// The number of participants of a chat that a list shows.
 pub const SHOWN_PARTICIPANTS: usize = 100;
+
+/// The number of sequences, from the newest, in which the newest text of a chat is searched.
+pub const SEARCHED_SEQUENCES: u32 = 1000;
 
 /// The sort key of a list of chats; ties are broken by id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -48,6 +54,12 @@ pub struct ChatParts {
     pub membership: bool,
     /// [`ListedChat::unread`].
     pub unread: bool,
+}
+
+impl ChatParts {
+    /// Every part.
+    pub const ALL: Self =
+        Self { details: true, participants: true, last_message: true, membership: true, unread: true };
 }
 
 /// The filters, order, and parts of a list of chats. The default is a plain list: own chats, newest
@@ -144,6 +156,9 @@ pub struct ChatDetails {
     /// are connected again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interrupted: Vec<AgentId>,
+    /// The active tasks of its board.
+    #[serde(default, skip_serializing_if = "TaskCounts::is_empty")]
+    pub tasks: TaskCounts,
 }
 
 /// The first participants of a chat.
@@ -155,6 +170,21 @@ pub struct RosterHead {
     pub count: u64,
 }
 
+impl From<Chat> for ListedChat {
+    /// The record, without parts.
+    fn from(chat: Chat) -> Self {
+        Self { chat, details: None, roster: None, last_message: None, standing: None, unread: None }
+    }
+}
+
+impl ListedChat {
+    /// Agents and work; none unless they were requested.
+    pub fn details(&self) -> &ChatDetails {
+        static NONE: LazyLock<ChatDetails> = LazyLock::new(ChatDetails::default);
+        self.details.as_ref().unwrap_or(&NONE)
+    }
+}
+
 /// A chat in a list, with the requested parts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ListedChat {
@@ -164,7 +194,8 @@ pub struct ListedChat {
     pub details: Option<ChatDetails>,
     /// The first participants.
     pub roster: Option<RosterHead>,
-    /// The newest text or event; also `None` if there is none.
+    /// The newest text among the newest [`SEARCHED_SEQUENCES`] messages, otherwise the newest message; also `None` if
+    /// there is none.
     pub last_message: Option<Message>,
     /// The viewer's standing.
     pub standing: Option<Standing>,
@@ -175,10 +206,8 @@ pub struct ListedChat {
 /// One chat as a human reads it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FoundChat {
-    /// The chat.
-    pub chat: Chat,
-    /// Agents and work.
-    pub details: ChatDetails,
+    /// The chat, as in a list.
+    pub listed: ListedChat,
     /// The number of messages by kind, without kinds that have none; `None` unless requested.
     pub message_counts: Option<Vec<(MessageKind, u64)>>,
 }

@@ -1,4 +1,4 @@
-//! Up to where a human has read a chat, and what is unread.
+//! Up to where a human has read a chat, what is unread, and whether the human has muted the chat.
 //!
 //! A chat counts its texts, and a membership remembers that number and the sequence at its mark, so counting unread texts
 //! costs the same however many there are. Texts of the human do not count, nor do events.
@@ -17,6 +17,9 @@ pub const EXAMINED_SEQUENCES: u32 = 50;
 /// The number of sequences, from the newest, whose texts are counted for a new mark. Earlier texts count as read.
 pub const COUNTED_SEQUENCES: u32 = 1000;
 
+/// The maximum number of chats that are marked at once.
+pub const MAX_MARKED: usize = 1000;
+
 /// What a human has not read in a chat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Unread {
@@ -26,6 +29,9 @@ pub struct Unread {
     pub mentions: u64,
     /// The mark: the sequence of the last message that counts as read; 0 if there is none.
     pub read_sequence: Sequence,
+    /// Set if the human has muted the chat: clients show its mentions only.
+    #[serde(default)]
+    pub muted: bool,
 }
 
 /// The texts after a mark, of the newest [`EXAMINED_SEQUENCES`].
@@ -43,11 +49,11 @@ impl Unread {
     /// What is unread after the mark at `read` in a chat whose newest sequence is `last`, and which has counted `counted`
     /// texts since the mark. If all messages after the mark were examined, these decide, since deleted texts were counted
     /// too.
-    pub fn of(read: Sequence, last: Sequence, counted: i64, examined: Examined) -> Self {
+    pub fn of(read: Sequence, last: Sequence, counted: i64, examined: Examined, muted: bool) -> Self {
         let counted = u64::try_from(counted).unwrap_or(0).saturating_sub(examined.own);
         let all = last.get() - read.get() <= i64::from(EXAMINED_SEQUENCES);
         let count = if all { examined.others } else { counted.max(examined.others) };
-        Self { count, mentions: examined.mentions, read_sequence: read }
+        Self { count, mentions: examined.mentions, read_sequence: read, muted }
     }
 }
 
@@ -83,15 +89,30 @@ impl ReadMark {
     }
 }
 
-/// A chat to be marked as read.
+/// Changes of a human's state in a chat; what is `None` stays as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReadingChange {
+    /// The new mark.
+    pub mark: Option<ReadMark>,
+    /// Whether the human mutes the chat.
+    pub muted: Option<bool>,
+}
+
+impl From<ReadMark> for ReadingChange {
+    fn from(mark: ReadMark) -> Self {
+        Self { mark: Some(mark), muted: None }
+    }
+}
+
+/// A chat to be marked as read, or muted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MarkRead {
     /// The chat.
     pub chat: ChatId,
     /// The human.
     pub by: UserId,
-    /// The new mark.
-    pub mark: ReadMark,
+    /// The changes.
+    pub change: ReadingChange,
 }
 
 /// A chat after a request to mark it.
@@ -99,8 +120,28 @@ pub struct MarkRead {
 pub struct MarkedRead {
     /// What is unread now.
     pub unread: Unread,
-    /// Set if the mark has moved.
-    pub moved: bool,
+    /// Set if the mark has moved, or the chat was muted or unmuted.
+    pub changed: bool,
+}
+
+/// The chats that were marked at once.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MarkedRooms {
+    /// The chats by their ids, with what is unread now.
+    pub rooms: Vec<(ChatId, Unread)>,
+    /// Set if there may be others.
+    pub has_more: bool,
+}
+
+impl MarkedRooms {
+    /// The chats whose marks have moved to these sequences, with a flag for muted ones.
+    pub fn of(moved: impl IntoIterator<Item = (ChatId, Sequence, bool)>) -> Self {
+        let unread =
+            |(chat, read_sequence, muted)| (chat, Unread { read_sequence, muted, ..Unread::default() });
+        let mut rooms = moved.into_iter().map(unread).collect::<Vec<_>>();
+        rooms.sort_unstable_by_key(|(chat, _)| *chat);
+        Self { has_more: rooms.len() == MAX_MARKED, rooms }
+    }
 }
 
 /// The reason why a chat was not marked.
@@ -129,27 +170,34 @@ pub enum MarkReadError {
 }
 
 impl ChatService {
-    /// What the caller has not read in the chat; `None` unless the caller is a participant.
-    pub async fn unread(&self, caller: UserCaller, chat: ChatId) -> Result<Option<Unread>, StoreError> {
-        self.chats.unread(caller.user, chat).await
-    }
-
-    /// Moves the caller's mark in the chat, and returns what is unread. The caller's other sockets are notified.
+    /// Moves the caller's mark in the chat or mutes it, and returns what is unread. The caller's sockets are notified.
     pub async fn mark_read(
         &self,
         caller: UserCaller,
         chat: ChatId,
-        mark: ReadMark,
+        change: impl Into<ReadingChange>,
     ) -> Result<Unread, MarkReadError> {
-        let command = MarkRead { chat, by: caller.user, mark };
+        let command = MarkRead { chat, by: caller.user, change: change.into() };
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |marked: &MarkedRead| {
-            if marked.moved {
+            if marked.changed {
                 let unread = marked.unread;
                 events.publish(DomainEvent::RoomRead { by: command.by, chat_id: chat, unread });
             }
         });
         Ok(self.chats.mark_read(command, on_commit).await??.unread)
+    }
+
+    /// Marks all chats of the caller as read, or as many as are marked at once. The caller's sockets are notified of each,
+    /// by the event that a single mark has.
+    pub async fn mark_all_read(&self, caller: UserCaller) -> Result<MarkedRooms, StoreError> {
+        let (by, events) = (caller.user, self.events.clone());
+        let on_commit = OnCommit::new(move |marked: &MarkedRooms| {
+            for (chat_id, unread) in marked.rooms.iter().copied() {
+                events.publish(DomainEvent::RoomRead { by, chat_id, unread });
+            }
+        });
+        self.chats.mark_all_read(by, on_commit).await
     }
 }
 
@@ -169,9 +217,9 @@ mod tests {
             (58, 15, examined(10, 20), 20),
             (58, -1, examined(10, 20), 20),
         ] {
-            let expected = Unread { count, mentions: examined.mentions, read_sequence: read };
+            let expected = Unread { count, mentions: examined.mentions, read_sequence: read, muted: true };
             assert_eq!(
-                Unread::of(read, Sequence::new(last), counted, examined),
+                Unread::of(read, Sequence::new(last), counted, examined, true),
                 expected,
                 "{last} {counted}"
             );

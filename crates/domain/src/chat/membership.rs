@@ -2,6 +2,7 @@
 //! locked rows.
 
 use super::participant::{Participant, Role};
+use super::standing::Standing;
 use crate::caller::Caller;
 use crate::id::ParticipantId;
 use crate::peer::Ties;
@@ -44,6 +45,23 @@ pub enum RemoveRefused {
     AgentRemovesUser,
     /// The chat would be without an owner.
     #[error("the only owner cannot leave the chat")]
+    SoleOwner,
+}
+
+/// The reason why the role of a participant was not changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SetParticipantRoleRefused {
+    /// The caller cannot see the chat, or it does not exist.
+    #[error("there is no such chat for the caller")]
+    ChatNotFound,
+    /// The target is not in the chat.
+    #[error("there is no such participant in the chat")]
+    ParticipantNotFound,
+    /// The caller's role does not allow it.
+    #[error("the caller may not give this participant this role")]
+    RoleTooLow,
+    /// The chat would be without an owner.
+    #[error("the only owner cannot give up the role")]
     SoleOwner,
 }
 
@@ -102,6 +120,35 @@ pub fn decide_remove(
         Role::Member => false,
     };
     if allowed { Ok(target) } else { Err(RemoveRefused::RoleTooLow) }
+}
+
+/// Decides on giving `target` (`None`: not in the chat) another role, and returns it. Owners change all roles; admins make
+/// members admins, and may become members themselves. An observer has no role.
+///
+/// `owners` is the number of the chat's owners.
+pub fn decide_set_role(
+    caller: ParticipantId,
+    standing: &Standing,
+    target: Option<Participant>,
+    role: Role,
+    owners: usize,
+) -> Result<Participant, SetParticipantRoleRefused> {
+    if !standing.may_read() {
+        return Err(SetParticipantRoleRefused::ChatNotFound);
+    }
+    let target = target.ok_or(SetParticipantRoleRefused::ParticipantNotFound)?;
+    let allowed = match standing.own.map(|own| own.role) {
+        Some(Role::Owner) => true,
+        Some(Role::Admin) => role <= Role::Admin && (target.role == Role::Member || target.id == caller),
+        Some(Role::Member) | None => false,
+    };
+    if !allowed {
+        return Err(SetParticipantRoleRefused::RoleTooLow);
+    }
+    if target.role == Role::Owner && role != Role::Owner && owners <= 1 {
+        return Err(SetParticipantRoleRefused::SoleOwner);
+    }
+    Ok(target)
 }
 
 /// The successor of the owner of a chat, among the participants who remain when one is deleted: `None` if one

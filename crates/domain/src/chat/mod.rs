@@ -27,34 +27,37 @@ mod read;
 mod remove_participant;
 mod rename;
 mod service;
+mod set_participant_role;
 pub mod standing;
 pub mod title;
 
 pub use add_participant::{AddParticipantCommand, AddParticipantError};
 pub use create::{CreateChat, CreateChatError};
 pub use delete::DeleteChatError;
+pub(crate) use delete::publish_deleted_chat;
 pub use listing::{
     ChatAgent, ChatDetails, ChatListing, ChatParts, ChatSort, FoundChat, ListedChat, RosterHead,
-    SHOWN_PARTICIPANTS, WorkStatus,
+    SEARCHED_SEQUENCES, SHOWN_PARTICIPANTS, WorkStatus,
 };
 pub use mark_read::{
-    COUNTED_SEQUENCES, EXAMINED_SEQUENCES, Examined, MarkRead, MarkReadError, MarkReadRefused, MarkedRead,
-    ReadMark, Unread,
+    COUNTED_SEQUENCES, EXAMINED_SEQUENCES, Examined, MAX_MARKED, MarkRead, MarkReadError, MarkReadRefused,
+    MarkedRead, MarkedRooms, ReadMark, ReadingChange, Unread,
 };
-pub use membership::{AddRefused, RemoveRefused};
+pub use membership::{AddRefused, RemoveRefused, SetParticipantRoleRefused};
 pub use model::{Chat, ChatKind, ChatStatus};
 pub use overview::{ChatFilter, ChatOverview};
 pub use participant::{
     MemberState, Named, Names, OwnMembership, Participant, ParticipantStatus, Role, Roster,
 };
 pub use port::{
-    AddParticipant, AddedParticipant, ChatChanges, ChatRepository, CreateRefused, DeleteChat, DeleteRefused,
-    DeletedChat, NewChat, ParticipantRepository, RemoveParticipant, RemovedParticipant, RenameChat,
-    RenameChatRefused, ShownChat,
+    AddParticipant, AddedParticipant, ChangedParticipant, ChatChanges, ChatRepository, CreateRefused,
+    DeleteChat, DeleteRefused, DeletedChat, NewChat, ParticipantRepository, RemoveParticipant,
+    RemovedParticipant, RenameChat, RenameChatRefused, SetParticipantRole, ShownChat,
 };
 pub use read::ReadChatError;
 pub use remove_participant::RemoveParticipantError;
 pub use rename::RenameChatError;
 pub use service::ChatService;
+pub use set_participant_role::SetParticipantRoleError;
 pub use standing::{Entrance, Membership, Standing, StopRefused};
 pub use title::ChatTitle;

@@ -49,12 +49,19 @@ pub struct MemberState {
     pub status: ParticipantStatus,
     /// Set for an agent that is stopped in the chat, see [`crate::control`].
     pub is_stopped: bool,
+    /// Set for an agent that is paused.
+    pub is_paused: bool,
 }
 
 impl MemberState {
     /// The state of a participant that is not stopped.
     pub const fn playing(status: ParticipantStatus) -> Self {
-        Self { status, is_stopped: false }
+        Self { status, is_stopped: false, is_paused: false }
+    }
+
+    /// Returns whether it is stopped or paused.
+    pub const fn is_halted(self) -> bool {
+        self.is_stopped || self.is_paused
     }
 
     /// The same, but stopped if `is_stopped` is set.

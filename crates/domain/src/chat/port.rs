@@ -1,16 +1,19 @@
 //! The store of chats and participants.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
-use super::listing::{ChatDetails, ChatListing, FoundChat, ListedChat};
-use super::mark_read::{MarkRead, MarkReadRefused, MarkedRead, Unread};
-use super::membership::{AddRefused, RemoveRefused};
+use super::listing::{ChatDetails, ChatListing, ChatParts, FoundChat, ListedChat};
+use super::mark_read::{MarkRead, MarkReadRefused, MarkedRead, MarkedRooms};
+use super::membership::{AddRefused, RemoveRefused, SetParticipantRoleRefused};
 use super::model::{Chat, ChatKind, ChatStatus};
 use super::overview::{ChatFilter, ChatOverview};
 use super::participant::{OwnMembership, Participant, Role, Roster};
 use super::standing::Entrance;
 use super::title::ChatTitle;
-use crate::caller::Caller;
+use crate::board::{DropReason, Task};
+use crate::caller::{Caller, UserCaller};
 use crate::id::{AccountId, AgentId, ChatId, ParticipantId, TaskId, UserId};
 use crate::idempotency::{KeyedRequest, StoredAnswer};
 use crate::message::{MaxHops, RespondWithin};
@@ -110,6 +113,14 @@ pub struct RemoveParticipant {
     pub now: Timestamp,
 }
 
+impl RemoveParticipant {
+    /// The reason why its assignments are dropped.
+    pub fn drop_reason(&self) -> DropReason {
+        let leaves = AccountId::from(self.by.participant()) == self.target;
+        if leaves { DropReason::Left } else { DropReason::Removed }
+    }
+}
+
 /// The result of removing a participant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RemovedParticipant {
@@ -117,6 +128,32 @@ pub struct RemovedParticipant {
     pub chat: Chat,
     /// The participant in its last state.
     pub participant: Participant,
+    /// The tasks that lost an assignment, after the change.
+    pub dropped: Vec<Task>,
+}
+
+/// A participant whose role is to be changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SetParticipantRole {
+    /// The chat.
+    pub chat: ChatId,
+    /// The caller.
+    pub by: UserCaller,
+    /// The id of the participant.
+    pub target: AccountId,
+    /// The new role.
+    pub role: Role,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+/// The result of changing the role of a participant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChangedParticipant {
+    /// The participant with its new role.
+    pub participant: Participant,
+    /// Set if the role was another one before.
+    pub has_changed: bool,
 }
 
 /// Changes of a chat; what is `None` stays as it is.
@@ -184,6 +221,18 @@ pub struct ShownChat {
     pub users: Vec<UserId>,
 }
 
+impl ShownChat {
+    /// The chat with its parts, which are taken from those of several chats.
+    pub fn with_parts(
+        chat: Chat,
+        users: &mut HashMap<ChatId, Vec<UserId>>,
+        details: &mut HashMap<ChatId, ChatDetails>,
+    ) -> Self {
+        let users = users.remove(&chat.id).unwrap_or_default();
+        Self { details: details.remove(&chat.id).unwrap_or_default(), users, chat }
+    }
+}
+
 /// A chat to be deleted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeleteChat {
@@ -242,12 +291,20 @@ pub trait ParticipantRepository: Send + Sync {
         on_commit: OnCommit<AddedParticipant>,
     ) -> Result<Result<AddedParticipant, AddRefused>, StoreError>;
 
-    /// Removes a participant as [`super::membership::decide_remove`] decides.
+    /// Removes a participant as [`super::membership::decide_remove`] decides, with its open assignments.
     async fn remove_participant(
         &self,
         command: RemoveParticipant,
         on_commit: OnCommit<RemovedParticipant>,
     ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError>;
+
+    /// Changes the role of a participant as [`super::membership::decide_set_role`] decides. Nothing is changed if the
+    /// participant has that role.
+    async fn set_participant_role(
+        &self,
+        command: SetParticipantRole,
+        on_commit: OnCommit<ChangedParticipant>,
+    ) -> Result<Result<ChangedParticipant, SetParticipantRoleRefused>, StoreError>;
 
     /// Makes the agent's membership active if it is inactive; else nothing changes.
     async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError>;
@@ -271,14 +328,24 @@ pub trait ChatRepository: ParticipantRepository {
     /// The chat, if `viewer` [may read](super::standing::Standing::may_read) it.
     async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError>;
 
-    /// The chat as a human reads it, if `viewer` may; its messages are counted only on demand,
-    /// since that costs time in proportion to their number.
+    /// The chat with these parts, as [`Self::list`] has it, if `viewer` may read it; its messages are counted only on
+    /// demand, since that costs time in proportion to their number.
     async fn find_with_details(
         &self,
         viewer: UserId,
         chat: ChatId,
+        parts: ChatParts,
         count_messages: bool,
     ) -> Result<Option<FoundChat>, StoreError>;
+
+    /// Those of `chats` that `viewer` may read, with these parts, in the order of their ids. The page is bounded in bytes
+    /// like those of [`Self::list`].
+    async fn list_some(
+        &self,
+        viewer: UserId,
+        chats: Vec<ChatId>,
+        parts: ChatParts,
+    ) -> Result<Page<ListedChat>, StoreError>;
 
     /// The chats of `viewer` (and, if requested, of own agents), each once; the position is
     /// [`super::ChatSort::position`]. The page is bounded in bytes, see [`crate::page::fitting`].
@@ -305,18 +372,25 @@ pub trait ChatRepository: ParticipantRepository {
         on_commit: OnCommit<ShownChat>,
     ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError>;
 
-    /// What a human has not read in the chat; `None` unless the human is a participant.
-    async fn unread(&self, reader: UserId, chat: ChatId) -> Result<Option<Unread>, StoreError>;
-
-    /// Moves the mark of a human in a chat, as [`decide_mark_read`](super::standing::Standing::decide_mark_read) and
-    /// [`ReadMark::moved`](super::ReadMark::moved) decide.
+    /// Moves the mark of a human in a chat or mutes it, as
+    /// [`decide_mark_read`](super::standing::Standing::decide_mark_read) and [`ReadMark::moved`](super::ReadMark::moved)
+    /// decide.
     async fn mark_read(
         &self,
         command: MarkRead,
         on_commit: OnCommit<MarkedRead>,
     ) -> Result<Result<MarkedRead, MarkReadRefused>, StoreError>;
 
-    /// Deletes a chat softly, as [`decide_delete`](super::standing::Standing::decide_delete) decides.
+    /// Moves the marks of a human to the newest messages, in at most [`MAX_MARKED`](super::MAX_MARKED) of the chats where
+    /// they are not there yet.
+    async fn mark_all_read(
+        &self,
+        reader: UserId,
+        on_commit: OnCommit<MarkedRooms>,
+    ) -> Result<MarkedRooms, StoreError>;
+
+    /// Deletes a chat softly, as [`decide_delete`](super::standing::Standing::decide_delete) decides. Its board is erased
+    /// later, by [`erase_deleted`](crate::board::BoardRepository::erase_deleted).
     async fn delete(
         &self,
         command: DeleteChat,

@@ -1,14 +1,14 @@
 //! Reading chats and rosters.
 
-use super::listing::{ChatListing, FoundChat, ListedChat};
+use super::listing::{ChatListing, ChatParts, FoundChat, ListedChat};
 use super::model::Chat;
 use super::overview::{ChatFilter, ChatOverview};
 use super::participant::{Participant, ParticipantStatus, Roster};
 use super::service::ChatService;
 use super::standing::{Entrance, Membership};
 use crate::caller::{Caller, UserCaller};
-use crate::id::ChatId;
-use crate::page::{Page, PageRequest};
+use crate::id::{ChatId, ParticipantId, UserId};
+use crate::page::{Page, PageRequest, Slice};
 use crate::store::StoreError;
 
 /// The reason why a chat was not read.
@@ -39,15 +39,26 @@ impl ChatService {
         self.chats.find(viewer, chat).await?.ok_or(ReadChatError::ChatNotFound)
     }
 
-    /// One chat as humans see it; `count_messages` adds the counts by kind.
+    /// One chat as humans see it, with these parts; `count_messages` adds the counts by kind.
     pub async fn find_with_details(
         &self,
         caller: UserCaller,
         chat: ChatId,
+        parts: ChatParts,
         count_messages: bool,
     ) -> Result<FoundChat, ReadChatError> {
-        let found = self.chats.find_with_details(caller.user, chat, count_messages).await?;
+        let found = self.chats.find_with_details(caller.user, chat, parts, count_messages).await?;
         found.ok_or(ReadChatError::ChatNotFound)
+    }
+
+    /// Those of these chats that a human may read, as lists show them; see [`super::ChatRepository::list_some`].
+    pub async fn list_some(
+        &self,
+        viewer: UserId,
+        chats: Vec<ChatId>,
+        parts: ChatParts,
+    ) -> Result<Page<ListedChat>, StoreError> {
+        self.chats.list_some(viewer, chats, parts).await
     }
 
     /// The records of the caller's chats, newest first.
@@ -63,6 +74,23 @@ impl ChatService {
         page: PageRequest,
     ) -> Result<Page<ListedChat>, StoreError> {
         self.chats.list(caller.into().participant(), listing, page).await
+    }
+
+    /// The newest chats of a human and of own agents by their creation, at most `most`.
+    pub async fn newest_ids(&self, viewer: UserId, most: usize) -> Result<Vec<ChatId>, StoreError> {
+        const LIMIT: u32 = 1000;
+        let listing = ChatListing { agent_rooms: true, ..ChatListing::default() };
+        let (mut ids, mut after) = (Vec::new(), None);
+        loop {
+            let request = PageRequest { slice: Slice::After { after, limit: LIMIT }, count: false };
+            let page = self.chats.list(ParticipantId::User(viewer), listing, request).await?;
+            ids.extend(page.rows.iter().map(|listed| listed.chat.id));
+            after = page.next;
+            if after.is_none() || ids.len() >= most {
+                ids.truncate(most);
+                return Ok(ids);
+            }
+        }
     }
 
     /// All participants of a chat, oldest first.

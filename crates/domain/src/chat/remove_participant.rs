@@ -4,6 +4,7 @@ use super::membership::RemoveRefused;
 use super::participant::Participant;
 use super::port::{RemoveParticipant, RemovedParticipant};
 use super::service::ChatService;
+use crate::board::publish_dropped;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::{AccountId, ChatId};
@@ -42,6 +43,7 @@ impl ChatService {
                 chat: removed.chat.clone(),
                 removed_at: now,
             });
+            publish_dropped(&*events, &removed.dropped);
         });
         Ok(self.chats.remove_participant(command, on_commit).await??.participant)
     }

@@ -72,7 +72,12 @@ mod tests {
         let [own, sibling] = [11, 12].map(|number| AgentId::new(Uuid::from_u128(number)));
         let organization = OrganizationId::new(Uuid::nil());
         let human = Caller::User(UserCaller { user: ann, organization });
-        let agent = Caller::Agent(AgentCaller { agent: own, owner: ann, organization });
+        let agent = Caller::Agent(AgentCaller {
+            agent: own,
+            owner: ann,
+            organization,
+            claims: crate::delivery::Claims::Shared,
+        });
         for viewer in [human, agent] {
             for who in [ParticipantId::User(ann), ParticipantId::Agent(own), ParticipantId::Agent(sibling)] {
                 let stands = Acquaintance::between(viewer, who, ann, false);

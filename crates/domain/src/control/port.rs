@@ -3,9 +3,12 @@
 use async_trait::async_trait;
 
 use super::execution::Execution;
+use crate::account::Agent;
+use crate::audit::Actor;
 use crate::caller::UserCaller;
 use crate::chat::{Chat, ChatDetails, StopRefused};
 use crate::id::{AgentId, ChatId, ExecutionId, OrganizationId, UserId};
+use crate::organization::{Pause, PauseReason};
 use crate::page::{Page, PageRequest};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
@@ -32,7 +35,7 @@ pub struct StoppedChat {
     pub details: ChatDetails,
     /// The humans in the chat.
     pub users: Vec<UserId>,
-    /// All agents in the chat, by id. During a pause of the organization, they are stopped also after a play.
+    /// All agents in the chat, by id. During a pause of one or of the organization, they are stopped also after a play.
     pub agents: Vec<AgentInChat>,
     /// Set if an agent was in the other state before.
     pub has_changed: bool,
@@ -47,7 +50,7 @@ pub struct AgentInChat {
     pub chat: ChatId,
     /// Its execution.
     pub execution: ExecutionId,
-    /// Set if it is stopped, or the organization is paused.
+    /// Set if it is stopped, or it or the organization is paused.
     pub is_stopped: bool,
 }
 
@@ -63,6 +66,38 @@ pub struct InterruptAgent {
     /// The current time.
     pub now: Timestamp,
 }
+
+/// An agent to be paused or resumed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetAgentPaused {
+    /// The agent.
+    pub agent: AgentId,
+    /// The caller.
+    pub by: Actor,
+    /// The reason for the pause; `None` to resume it.
+    pub reason: Option<PauseReason>,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+impl SetAgentPaused {
+    /// Pauses or resumes the agent; an ongoing pause keeps its start time. Returns whether anything is to be stored: not
+    /// if an agent that is not paused is resumed.
+    pub fn apply(&self, agent: &mut Agent) -> bool {
+        if agent.pause.is_none() && self.reason.is_none() {
+            return false;
+        }
+        let since = agent.pause.as_ref().map_or(self.now, |pause| pause.since);
+        let reason = self.reason.as_ref();
+        agent.pause = reason.map(|reason| Pause { since, reason: reason.as_str().to_owned() });
+        agent.updated_at = self.now;
+        true
+    }
+}
+
+/// The agent does not exist, or the caller may not pause it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SetAgentPausedRefused;
 
 /// Stops, and executions.
 #[async_trait]
@@ -85,11 +120,20 @@ pub trait ControlRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Option<Page<Execution>>, StoreError>;
 
-    /// Of these agents in chats, those that are in chats of the organization, with their executions, and whether they are
-    /// stopped there for any reason.
+    /// Pauses or resumes an agent, as [`may_pause`](super::may_pause) and [`SetAgentPaused::apply`] decide, in all of its
+    /// chats. An ongoing pause keeps its start time. The change log has an entry, even if the agent was already paused;
+    /// without a pause, resuming changes nothing.
+    async fn set_agent_paused(
+        &self,
+        command: SetAgentPaused,
+        on_commit: OnCommit<Agent>,
+    ) -> Result<Result<Agent, SetAgentPausedRefused>, StoreError>;
+
+    /// The given memberships, limited to chats of `organization` if it is set, with their executions, and whether the
+    /// agents are stopped there for any reason.
     async fn memberships_among(
         &self,
-        organization: OrganizationId,
+        organization: Option<OrganizationId>,
         agents: Vec<(AgentId, ChatId)>,
     ) -> Result<Vec<AgentInChat>, StoreError>;
 

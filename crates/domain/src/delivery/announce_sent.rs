@@ -1,12 +1,12 @@
 //! Announces what a command has stored or changed: a command has no sockets, and publishes no events.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::mark_delivered::updates_to;
 use super::service::DeliveryService;
 use super::state::DeliveryStatus;
 use crate::event::DomainEvent;
-use crate::id::{AgentId, MessageId};
+use crate::id::{AgentId, ChatId, MessageId};
 use crate::message::Message;
 use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
@@ -42,16 +42,25 @@ impl DeliveryService {
         self.deliveries.announce_delivered(vec![message], Box::new(|_| true), publish).await
     }
 
-    /// Publishes the current state of a message to `events`, in commit order, if humans see its room there.
-    /// Every server calls this for its own sockets. A message that is gone is not announced.
+    /// Publishes the current state of a message to `events`, in commit order, if humans see its room there; otherwise
+    /// returns its chat. Every server calls this for its own sockets. A message that is gone is not announced.
     pub async fn announce_updated(
         &self,
         message: MessageId,
         events: Arc<dyn EventPublisher>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<ChatId>, StoreError> {
         let updates = updates_to(&events);
-        let heard = Box::new(move |chat| events.has_human_subscribers(chat));
-        self.deliveries.announce_delivered(vec![message], heard, updates).await
+        let unheard = Arc::<OnceLock<ChatId>>::default();
+        let quiet = unheard.clone();
+        let heard = Box::new(move |chat| {
+            let heard = events.has_human_subscribers(chat);
+            if !heard {
+                quiet.get_or_init(|| chat);
+            }
+            heard
+        });
+        self.deliveries.announce_delivered(vec![message], heard, updates).await?;
+        Ok(unheard.get().copied())
     }
 
     /// The message, if it is still there.

@@ -4,14 +4,17 @@
 //! opens an *attempt* and closes it as done or failed; a failed delivery, and one that a crashed
 //! agent left open, is offered again. The rules are in [`state`]. Before its first attempt,
 //! it is *delivered* once a socket of the agent took it. A delivery is *dead* after the agent's maximum
-//! number of attempts, or if someone takes it out of the queue ([`state`], [`crate::work`]).
+//! number of attempts, or if someone takes it out of the queue ([`state`], [`crate::work`]). An agent with several workers
+//! may have each message [claimed](claim) by one of them.
 //!
 //! Invariants: only the newest attempt can be open, and the status of a delivery follows from that
 //! attempt, or without one from `delivered_at`, unless it is dead. The stores keep no status. An agent
-//! that crashed never comes back to close its own attempt, so opening another must always be allowed.
+//! that crashed never comes back to close its own attempt, so another attempt can always be opened: at once, or after the
+//! claim has ended.
 
 mod advance;
 mod announce_sent;
+pub mod claim;
 mod due;
 mod mark_delivered;
 mod outcome;
@@ -24,11 +27,12 @@ pub mod state;
 
 pub use crate::page::Order;
 pub use advance::{AdvanceError, StepResult};
+pub use claim::{Claim, ClaimLease, ClaimRenewal, Claims, StepTerms};
 pub use due::Due;
 pub use outcome::{AttemptCounts, AttemptOutcome};
 pub use port::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep,
-    HasHumanSubscribers, NextMessage,
+    HasHumanSubscribers, NextMessage, RenewClaims,
 };
 pub use read::ReadDeliveriesError;
 pub use receipts::{

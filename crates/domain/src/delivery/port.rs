@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 
+use super::claim::{Claim, ClaimLease, Claims, StepTerms};
 use super::receipts::{DeliveryReceipt, ReceiptsRefused};
 use super::redelivery::{BacklogWork, Listening, Searched};
-use super::state::{Delivery, FailureText, StepRefused};
+use super::state::{AttemptNumber, Delivery, FailureText, MaxAttempts, StepRefused};
 use crate::chat::MemberState;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::message::Message;
@@ -35,8 +36,8 @@ pub enum DeliveryFilter {
 pub struct NextMessage {
     /// The state of the agent's membership, which the first visit makes active.
     pub membership: MemberState,
-    /// The oldest open message, with the agent's own delivery record; `None` if there is none, or if the agent is
-    /// stopped.
+    /// The oldest open message that is not claimed, with the agent's own delivery record; `None` if there is none, or if
+    /// the agent is stopped.
     pub message: Option<Message>,
 }
 
@@ -45,6 +46,8 @@ pub struct NextMessage {
 pub enum DeliveryStep {
     /// Open the next attempt.
     Begin,
+    /// Go on with the open attempt, and renew its claim.
+    Renew,
     /// Close the open attempt as done.
     Succeed,
     /// Close the open attempt as failed.
@@ -62,8 +65,25 @@ pub struct AdvanceDelivery {
     pub message: MessageId,
     /// The step.
     pub step: DeliveryStep,
+    /// The attempt that must be the open one; `None` for any.
+    pub attempt: Option<AttemptNumber>,
+    /// How long a claim lasts.
+    pub lease: ClaimLease,
     /// The current time.
     pub now: Timestamp,
+}
+
+impl AdvanceDelivery {
+    /// The terms of the step for an agent with these settings.
+    pub fn terms(&self, max_attempts: Option<MaxAttempts>, claims: Claims) -> StepTerms {
+        let lease = claims.is_exclusive().then_some(self.lease);
+        StepTerms { max_attempts, lease, attempt: self.attempt }
+    }
+
+    /// The stored step: the message, and the delivery after the step.
+    pub fn advanced(&self, message: Message, delivery: Delivery) -> Advanced {
+        Advanced { message, delivery, is_renewal: self.step == DeliveryStep::Renew }
+    }
 }
 
 /// A stored step.
@@ -73,6 +93,8 @@ pub struct Advanced {
     pub message: Message,
     /// The delivery after the step.
     pub delivery: Delivery,
+    /// Set if the step has renewed a claim, and changed nothing else.
+    pub is_renewal: bool,
 }
 
 /// The reason why a step was not stored.
@@ -86,6 +108,10 @@ pub enum AdvanceRefused {
     Dead,
     /// The agent is stopped in the chat.
     Stopped,
+    /// Another attempt claims the message.
+    AlreadyClaimed(Claim),
+    /// The message was processed at this time, and the agent opens nothing again.
+    AlreadyProcessed(Timestamp),
 }
 
 impl From<StepRefused> for AdvanceRefused {
@@ -93,8 +119,29 @@ impl From<StepRefused> for AdvanceRefused {
         match refused {
             StepRefused::NoActiveAttempt => Self::NoActiveAttempt,
             StepRefused::Dead => Self::Dead,
+            StepRefused::AlreadyClaimed(claim) => Self::AlreadyClaimed(claim),
+            StepRefused::AlreadyProcessed(at) => Self::AlreadyProcessed(at),
         }
     }
+}
+
+/// The claims of an agent in a chat that are to be renewed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RenewClaims {
+    /// The agent.
+    pub agent: AgentId,
+    /// The chat.
+    pub chat: ChatId,
+    /// Only the claim of this message.
+    pub message: Option<MessageId>,
+    /// When the claims will end.
+    pub until: Timestamp,
+    /// Claims that end later stay as they are.
+    pub fresh_after: Timestamp,
+    /// Without a message, claims of attempts that began earlier stay as they are.
+    pub begun_after: Timestamp,
+    /// The current time. Claims that have ended are not renewed.
+    pub now: Timestamp,
 }
 
 /// Identifies a delivery.
@@ -115,9 +162,14 @@ pub type HasHumanSubscribers = Box<dyn Fn(ChatId) -> bool + Send + Sync>;
 /// position is (`sequence`, nil). The messages contain the agent's own delivery record only.
 #[async_trait]
 pub trait DeliveryRepository: Send + Sync {
-    /// The oldest open message of the chat for `agent`; `None` if it is no participant. The cost does
-    /// not depend on the number of processed or dead ones.
-    async fn next(&self, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, StoreError>;
+    /// The oldest open message of the chat for `agent` that is not claimed at `now`; `None` if it is no participant. The
+    /// cost does not depend on the number of processed or dead ones.
+    async fn next(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        now: Timestamp,
+    ) -> Result<Option<NextMessage>, StoreError>;
 
     /// Messages by state; `None` if `agent` is no participant.
     async fn list(
@@ -141,7 +193,8 @@ pub trait DeliveryRepository: Send + Sync {
     ) -> Result<Result<Vec<DeliveryReceipt>, ReceiptsRefused>, StoreError>;
 
     /// Takes one step as the state machine of [`Delivery`] decides, on the locked record and with the
-    /// agent's maximum number of attempts. Nothing changes while the agent is stopped, whatever the message is. An
+    /// agent's maximum number of attempts and [`Claims`]. Of attempts at a message that are begun at once, also by other
+    /// processes, one claims it. Nothing changes while the agent is stopped, whatever the message is. An
     /// attempt on a message that does not mention the agent creates a record that is not addressed.
     /// The agent's membership becomes active.
     async fn advance(
@@ -149,6 +202,9 @@ pub trait DeliveryRepository: Send + Sync {
         command: AdvanceDelivery,
         on_commit: OnCommit<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError>;
+
+    /// Renews the claims of an agent in a chat. Nothing else changes, and nothing is announced.
+    async fn renew_claims(&self, command: RenewClaims) -> Result<(), StoreError>;
 
     /// Marks those of `taken` as *delivered*, at `now`, that are still new
     /// ([`Delivery::delivered`]). All others stay as they are, and missing records are skipped.

@@ -21,15 +21,15 @@ pub enum ReadDeliveriesError {
 }
 
 impl DeliveryService {
-    /// The oldest message of the chat that the agent has not processed; none while the agent is stopped. The first
-    /// visit to a chat makes the membership active; nothing else changes.
+    /// The oldest message of the chat that the agent has not processed and no worker of it claims; none while the agent is
+    /// stopped. The first visit to a chat makes the membership active; nothing else changes.
     pub async fn next(
         &self,
         caller: AgentCaller,
         chat: ChatId,
     ) -> Result<Option<Message>, ReadDeliveriesError> {
-        let next =
-            self.deliveries.next(caller.agent, chat).await?.ok_or(ReadDeliveriesError::ChatNotFound)?;
+        let next = self.deliveries.next(caller.agent, chat, self.clock.now()).await?;
+        let next = next.ok_or(ReadDeliveriesError::ChatNotFound)?;
         if next.membership.status == ParticipantStatus::Inactive {
             // A store that cannot write still answers reads; the next visit retries.
             let _ = self.chats.activate(caller.agent, chat).await;

@@ -1,7 +1,7 @@
 //! Receipts for senders: the state of a message at each agent that it is addressed to.
 
 use super::service::DeliveryService;
-use super::state::{Attempt, Delivery, DeliveryStatus};
+use super::state::{Attempt, DeadLetter, Delivery, DeliveryStatus};
 use crate::caller::Caller;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
 use crate::store::StoreError;
@@ -25,7 +25,7 @@ pub struct ReceiptAgent {
     pub in_chat: bool,
     /// Set if it is stopped in the chat.
     pub is_stopped: bool,
-    /// Set if the organization of the chat is paused.
+    /// Set if the agent or the organization of the chat is paused.
     pub is_paused: bool,
 }
 
@@ -46,6 +46,8 @@ pub struct DeliveryReceipt {
     pub replaced_by: Option<MessageId>,
     /// The deadline of the message, if it has one.
     pub respond_by: Option<Timestamp>,
+    /// Set if the sender of the message has cancelled it.
+    pub is_cancelled: bool,
 }
 
 impl DeliveryReceipt {
@@ -71,7 +73,16 @@ impl DeliveryReceipt {
         let is_open =
             !matches!(status, DeliveryStatus::Processed | DeliveryStatus::Dead | DeliveryStatus::Held);
         let before = (is_open && agent.in_chat).then_some(before);
-        Self { agent, status, changed_at, before, replaced_by: delivery.replaced_by(), respond_by }
+        let is_cancelled = delivery.dead().is_some_and(DeadLetter::is_cancelled);
+        Self {
+            agent,
+            status,
+            changed_at,
+            before,
+            replaced_by: delivery.replaced_by(),
+            respond_by,
+            is_cancelled,
+        }
     }
 }
 
@@ -147,6 +158,7 @@ mod tests {
         let begun = taken.clone().begin_attempt(at(3));
         let failed = begun.clone().fail(&error, at(4)).unwrap();
         let dead = failed.clone().dead_letter(&reason, at(5)).unwrap();
+        let cancelled = failed.clone().dead_letter(&DeadLetterReason::cancelled(), at(5)).unwrap();
         let retried = dead.clone().retry(at(0), at(6)).unwrap();
         let processed = begun.clone().succeed(at(9)).unwrap();
         for (delivery, status, changed_at, before) in [
@@ -155,6 +167,7 @@ mod tests {
             (begun, DeliveryStatus::Processing, 3, Some(3)),
             (failed, DeliveryStatus::Failed, 4, Some(3)),
             (dead, DeliveryStatus::Dead, 5, None),
+            (cancelled, DeliveryStatus::Dead, 5, None),
             (retried, DeliveryStatus::New, 6, Some(3)),
             (processed, DeliveryStatus::Processed, 9, None),
         ] {
@@ -178,6 +191,7 @@ mod tests {
                 before,
                 replaced_by: None,
                 respond_by: Some(at(9)),
+                is_cancelled: delivery.dead().is_some_and(|dead| dead.reason.starts_with("Cancelled")),
             };
             assert_eq!(receipt, expected);
         }

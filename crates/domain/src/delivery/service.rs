@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::claim::{ClaimLease, ClaimRenewal};
 use super::outcome::AttemptCounts;
 use super::port::DeliveryRepository;
 use crate::chat::ChatRepository;
@@ -15,6 +16,7 @@ pub struct DeliveryService {
     pub(super) presence: Arc<dyn Presence>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) attempts: Arc<AttemptCounts>,
+    pub(super) lease: ClaimLease,
 }
 
 impl DeliveryService {
@@ -26,7 +28,19 @@ impl DeliveryService {
         presence: Arc<dyn Presence>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { deliveries, chats, events, presence, clock, attempts: Arc::default() }
+        let (attempts, lease) = (Arc::default(), ClaimLease::default());
+        Self { deliveries, chats, events, presence, clock, attempts, lease }
+    }
+
+    /// Sets how long a claim lasts.
+    #[must_use]
+    pub fn with_lease(self, lease: ClaimLease) -> Self {
+        Self { lease, ..self }
+    }
+
+    /// Renews claims of the same length.
+    pub fn renewal(&self) -> ClaimRenewal {
+        ClaimRenewal::new(self.deliveries.clone(), self.clock.clone(), self.lease)
     }
 
     /// The attempts that have ended, by outcome.

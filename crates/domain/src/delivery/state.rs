@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize, Serializer};
 
 mod intervention;
+mod step;
 
-use super::port::DeliveryStep;
 use super::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use crate::id::AgentId;
 use crate::text::{TextFault, bounded};
@@ -15,6 +15,7 @@ use crate::time::Timestamp;
 use crate::words::words;
 pub(super) use intervention::NO_RESULT;
 pub use intervention::{DeadLetter, DeadLetterReason, HeldBy, InterventionRefused, MaxAttempts, Restart};
+pub use step::StepRefused;
 
 words! {
     /// The status of a delivery.
@@ -211,21 +212,6 @@ impl FailureText {
 #[error("there is no active processing attempt")]
 pub struct NoActiveAttempt;
 
-/// The reason why a step was not taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StepRefused {
-    /// There is no open attempt to close.
-    NoActiveAttempt,
-    /// The delivery is dead or held, so no attempt can be opened.
-    Dead,
-}
-
-impl From<NoActiveAttempt> for StepRefused {
-    fn from(_: NoActiveAttempt) -> Self {
-        Self::NoActiveAttempt
-    }
-}
-
 /// The error of an attempt that another one superseded.
 pub const SUPERSEDED: &str = "superseded by a new attempt";
 
@@ -238,6 +224,7 @@ pub struct Delivery {
     addressed: bool,
     delivered_at: Option<Timestamp>,
     attempts: Vec<Attempt>,
+    claimed_until: Option<Timestamp>,
     restart: Option<Restart>,
     dead: Option<DeadLetter>,
 }
@@ -255,6 +242,8 @@ struct Stored {
     delivered_at: Option<Timestamp>,
     attempts: Vec<Attempt>,
     #[serde(default)]
+    claimed_until: Option<Timestamp>,
+    #[serde(default)]
     restart: Option<Restart>,
     #[serde(default)]
     dead: Option<DeadLetter>,
@@ -264,8 +253,9 @@ impl TryFrom<Stored> for Delivery {
     type Error = Inconsistent;
 
     fn try_from(stored: Stored) -> Result<Self, Inconsistent> {
-        let Stored { agent, addressed, delivered_at, attempts, restart, dead } = stored;
-        Self::restore(agent, addressed, delivered_at, attempts)?.with_interventions(restart, dead)
+        let Stored { agent, addressed, delivered_at, attempts, claimed_until, restart, dead } = stored;
+        let delivery = Self::restore(agent, addressed, delivered_at, attempts)?;
+        delivery.with_claim(claimed_until).with_interventions(restart, dead)
     }
 }
 
@@ -280,12 +270,14 @@ impl Serialize for Delivery {
             processed_at: Option<Timestamp>,
             attempts: &'a [Attempt],
             #[serde(skip_serializing_if = "Option::is_none")]
+            claimed_until: Option<Timestamp>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             restart: Option<Restart>,
             #[serde(skip_serializing_if = "Option::is_none")]
             dead: Option<&'a DeadLetter>,
         }
 
-        let Self { agent, addressed, delivered_at, attempts, restart, dead } = self;
+        let Self { agent, addressed, delivered_at, attempts, claimed_until, restart, dead } = self;
         Shown {
             agent: *agent,
             addressed: *addressed,
@@ -293,6 +285,7 @@ impl Serialize for Delivery {
             delivered_at: *delivered_at,
             processed_at: self.processed_at(),
             attempts,
+            claimed_until: *claimed_until,
             restart: *restart,
             dead: dead.as_ref(),
         }
@@ -303,7 +296,15 @@ impl Serialize for Delivery {
 impl Delivery {
     /// A new delivery of a message that mentions the agent.
     pub const fn new(agent: AgentId) -> Self {
-        Self { agent, addressed: true, delivered_at: None, attempts: Vec::new(), restart: None, dead: None }
+        Self {
+            agent,
+            addressed: true,
+            delivered_at: None,
+            attempts: Vec::new(),
+            claimed_until: None,
+            restart: None,
+            dead: None,
+        }
     }
 
     /// The record of work on a message that does not mention the agent: it is never offered.
@@ -324,7 +325,7 @@ impl Delivery {
         attempts: Vec<Attempt>,
     ) -> Result<Self, Inconsistent> {
         if attempts.is_sorted_by(|one, next| one.number < next.number && one.state != AttemptState::Open) {
-            Ok(Self { agent, addressed, delivered_at, attempts, restart: None, dead: None })
+            Ok(Self { addressed, delivered_at, attempts, ..Self::new(agent) })
         } else {
             Err(Inconsistent)
         }
@@ -392,49 +393,21 @@ impl Delivery {
     /// processed message is opened again.
     pub(crate) fn begin_attempt(mut self, now: Timestamp) -> Self {
         let number = self.current_attempt().map_or(AttemptNumber::FIRST, AttemptNumber::next);
-        if let Some(open) = self.open_attempt() {
-            *open = AttemptState::Failed { at: now, error: SUPERSEDED.to_owned() };
-        }
+        self.close(AttemptState::Failed { at: now, error: SUPERSEDED.to_owned() });
         self.attempts.push(Attempt { number, started_at: now, state: AttemptState::Open });
         self
     }
 
     /// Closes the open attempt as done.
     pub fn succeed(mut self, now: Timestamp) -> Result<Self, NoActiveAttempt> {
-        *self.open_attempt().ok_or(NoActiveAttempt)? = AttemptState::Succeeded { at: now };
-        Ok(self)
+        let is_closed = self.close(AttemptState::Succeeded { at: now });
+        is_closed.then_some(self).ok_or(NoActiveAttempt)
     }
 
     /// Closes the open attempt as failed; the message is offered again.
     pub fn fail(mut self, error: &FailureText, now: Timestamp) -> Result<Self, NoActiveAttempt> {
-        let failed = AttemptState::Failed { at: now, error: error.as_str().to_owned() };
-        *self.open_attempt().ok_or(NoActiveAttempt)? = failed;
-        Ok(self)
-    }
-
-    /// Takes a step of the work of an agent that makes at most `max` attempts. If the last allowed
-    /// attempt fails, or another one is to be opened after it, the delivery is dead afterwards, and no
-    /// attempt is opened.
-    ///
-    /// # Errors
-    /// [`StepRefused`] if an attempt is to be closed and none is open, or if one is to be opened and the
-    /// delivery is dead already, or held.
-    pub fn step(
-        self,
-        step: &DeliveryStep,
-        max: Option<MaxAttempts>,
-        now: Timestamp,
-    ) -> Result<Self, StepRefused> {
-        match step {
-            DeliveryStep::Begin if self.dead.is_some() => Err(StepRefused::Dead),
-            DeliveryStep::Begin if self.is_exhausted(max) => Ok(self.end_exhausted(now)),
-            DeliveryStep::Begin => Ok(self.begin_attempt(now)),
-            DeliveryStep::Succeed => Ok(self.succeed(now)?),
-            DeliveryStep::Fail(error) => {
-                let failed = self.fail(error, now)?;
-                Ok(if failed.is_exhausted(max) { failed.end_exhausted(now) } else { failed })
-            }
-        }
+        let is_closed = self.close(AttemptState::Failed { at: now, error: error.as_str().to_owned() });
+        is_closed.then_some(self).ok_or(NoActiveAttempt)
     }
 
     /// The shown form: the newest attempts, each with the beginning of its error.
@@ -452,9 +425,11 @@ impl Delivery {
         self
     }
 
-    /// The state of the open attempt.
-    fn open_attempt(&mut self) -> Option<&mut AttemptState> {
-        self.attempts.last_mut().map(|newest| &mut newest.state).filter(|state| **state == AttemptState::Open)
+    /// Closes the open attempt and ends its claim; returns whether one was open.
+    fn close(&mut self, state: AttemptState) -> bool {
+        let open = self.attempts.last_mut().filter(|newest| newest.state == AttemptState::Open);
+        self.claimed_until = None;
+        open.map(|open| open.state = state).is_some()
     }
 }
 

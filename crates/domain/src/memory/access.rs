@@ -68,7 +68,12 @@ mod tests {
     const ANN: UserId = UserId::new(Uuid::from_u128(2));
 
     fn agent() -> MemoryReader {
-        let caller = AgentCaller { agent: AgentId::new(Uuid::from_u128(3)), owner: ANN, organization: HOUSE };
+        let caller = AgentCaller {
+            agent: AgentId::new(Uuid::from_u128(3)),
+            owner: ANN,
+            organization: HOUSE,
+            claims: crate::delivery::Claims::Shared,
+        };
         of(caller.into())
     }
 

@@ -99,6 +99,7 @@ mod tests {
             created_at: Timestamp::from_micros(10),
             updated_at: Timestamp::from_micros(10),
             respond_by: None,
+            attachments: Vec::new(),
             deliveries: Vec::new(),
         }
     }

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AppendRefused, MaxHops, Message, NewMessage, RespondWithin};
+use super::{AppendRefused, Appended, MaxHops, Message, NewMessage, RespondWithin};
 use crate::budget::ExceededBudgets;
 use crate::chat::{ChatTitle, MemberState, ParticipantStatus};
 use crate::delivery::Delivery;
+use crate::file::File;
 use crate::foreign::{ForeignPolicy, Origin};
-use crate::id::{AgentId, ChatId, OrganizationId, ParticipantId, Sequence};
+use crate::id::{AgentId, ChatId, FileId, OrganizationId, ParticipantId, Sequence};
 use crate::plan::{LimitReached, Resource, check};
 use crate::time::Timestamp;
 
@@ -80,6 +81,8 @@ pub struct AppendDecision {
     pub recipients: Vec<AgentId>,
     /// The addressed agents that are stopped in the chat, by agent id.
     pub stopped: Vec<AgentId>,
+    /// The addressed agents that are paused, by agent id.
+    pub paused: Vec<AgentId>,
     /// Set if the sender's membership becomes active.
     pub activates: bool,
     /// See [`Appended::hop_limit`](super::Appended::hop_limit).
@@ -88,6 +91,25 @@ pub struct AppendDecision {
     pub exceeded: Option<Arc<ExceededBudgets>>,
     /// Set for the first text of a chat without a title.
     pub titling: Option<Titling>,
+}
+
+impl AppendDecision {
+    /// What was appended to the chat, which is in this state.
+    pub fn into_appended(self, chat: &ChatState) -> Appended {
+        let Self { message, recipients, stopped, paused, hop_limit, exceeded, .. } = self;
+        let (is_paused, foreign) = (chat.is_paused, chat.foreign);
+        Appended {
+            message,
+            recipients,
+            stopped,
+            paused,
+            is_paused,
+            foreign,
+            hop_limit,
+            exceeded,
+            titled: None,
+        }
+    }
 }
 
 /// The effect of the first text on a chat without a title; no later text gives one.
@@ -100,16 +122,18 @@ pub struct Titling {
 impl ChatState {
     /// Assigns the next sequence to `new`, and updates the state. `member` returns the
     /// membership of a user or agent, and is called for the sender and the mentioned ones; `agents` are the
-    /// agents in the chat, which matter only while it [awaits](Self::awaits_title) a title. Times
-    /// follow the sequence, so that a reader who asks for all messages since a time misses none.
+    /// agents in the chat, which matter only while it [awaits](Self::awaits_title) a title; `file` returns those
+    /// files of the chat that are live. Times follow the sequence, so that a reader who asks for all messages
+    /// since a time misses none.
     pub fn append(
         &mut self,
         new: NewMessage,
         member: impl Fn(ParticipantId) -> Option<MemberState>,
         agents: &[AgentId],
+        file: impl Fn(FileId) -> Option<File>,
     ) -> Result<AppendDecision, AppendRefused> {
         let Some(sender) = member(new.sender) else { return Err(AppendRefused::NotParticipant) };
-        if !new.is_notice && sender.or_stopped(self.is_paused && new.sender.agent().is_some()).is_stopped {
+        if !new.is_notice && sender.or_stopped(self.is_paused && new.sender.agent().is_some()).is_halted() {
             return Err(AppendRefused::Stopped);
         }
         if let Some(plan) = &self.plan
@@ -119,7 +143,8 @@ impl ChatState {
             plan.check(messages, new.chat).map_err(AppendRefused::Limit)?;
         }
         let hop_limit = self.hop_limit(&new);
-        let (mut addressed, mut stopped) = (Vec::with_capacity(new.mentions.len()), Vec::new());
+        let (mut addressed, mut stopped, mut paused) =
+            (Vec::with_capacity(new.mentions.len()), Vec::new(), Vec::new());
         for (index, mention) in new.mentions.iter().enumerate() {
             let Some(state) = member(mention.id) else { return Err(AppendRefused::MentionLeft { index }) };
             if let Some(agent) = mention.addressed_agent() {
@@ -127,11 +152,19 @@ impl ChatState {
                 if state.is_stopped {
                     stopped.push(agent);
                 }
+                if state.is_paused {
+                    paused.push(agent);
+                }
             }
         }
+        let attach = |id: &FileId| file(*id).ok_or(AppendRefused::UnknownAttachment(*id));
+        let attachments = new.attachments.iter().map(attach).collect::<Result<Vec<_>, _>>()?;
         addressed.sort_unstable();
         stopped.sort_unstable();
-        let is_offered = |agent: &&AgentId| !self.is_paused && stopped.binary_search(agent).is_err();
+        paused.sort_unstable();
+        let is_in = |agents: &[AgentId], agent: &AgentId| agents.binary_search(agent).is_ok();
+        let is_offered =
+            |agent: &&AgentId| !self.is_paused && !is_in(&stopped, agent) && !is_in(&paused, agent);
         let recipients = addressed.iter().filter(is_offered).copied().collect();
         let after = |newest: Timestamp| newest.plus(Duration::from_micros(1));
         let at = self.newest.map_or(new.now, |newest| new.now.max(after(newest)));
@@ -156,6 +189,7 @@ impl ChatState {
             created_at: at,
             updated_at: at,
             respond_by: new.respond_by.or(by_default),
+            attachments: attachments.into_iter().map(|file| File { expires_at: None, ..file }).collect(),
             deliveries: addressed.into_iter().map(Delivery::new).collect(),
         };
         self.content_bytes += message.bytes();
@@ -166,6 +200,7 @@ impl ChatState {
             message,
             recipients,
             stopped,
+            paused,
             hop_limit,
             exceeded: new.exceeded,
             activates: sender.status == ParticipantStatus::Inactive && !new.is_notice,
@@ -255,6 +290,7 @@ mod tests {
             follows_foreign: false,
             organization: None,
             respond_by: None,
+            attachments: Vec::new(),
             max_hops: MaxHops::default(),
             exceeded: None,
             is_notice: false,
@@ -263,11 +299,23 @@ mod tests {
         }
     }
 
+    impl ChatState {
+        /// Appends what has no attachments.
+        fn append_text(
+            &mut self,
+            new: NewMessage,
+            member: impl Fn(ParticipantId) -> Option<MemberState>,
+            agents: &[AgentId],
+        ) -> Result<AppendDecision, AppendRefused> {
+            self.append(new, member, agents, |_| None)
+        }
+    }
+
     #[test]
     fn the_sequence_and_the_times_go_on() {
         let mut chat = chat();
-        let first = chat.append(new(100, &[]), active, &[]).unwrap();
-        let second = chat.append(new(90, &[]), inactive, &[]).unwrap();
+        let first = chat.append_text(new(100, &[]), active, &[]).unwrap();
+        let second = chat.append_text(new(90, &[]), inactive, &[]).unwrap();
         assert_eq!((first.message.sequence.get(), second.message.sequence.get()), (5, 6));
         assert_eq!((first.message.created_at.micros(), second.message.created_at.micros()), (100, 101));
         let title = ChatTitle::given(Some("hello")).unwrap();
@@ -288,14 +336,14 @@ mod tests {
         {
             let agents = present.iter().copied().map(agent).collect::<Vec<_>>();
             let mut chat = chat();
-            let decision = chat.append(new(1, mentioned), active, &agents).unwrap();
+            let decision = chat.append_text(new(1, mentioned), active, &agents).unwrap();
             assert_eq!(decision.titling.unwrap().title.is_some(), gives, "{mentioned:?} of {present:?}");
-            let later = chat.append(new(2, present), active, &agents).unwrap();
+            let later = chat.append_text(new(2, present), active, &agents).unwrap();
             assert_eq!(later.titling, None, "it is the first text or none");
         }
         let own = NewMessage { sender: ParticipantId::Agent(agent(3)), ..new(1, &[9]) };
         let both = [agent(3), agent(9)];
-        let decision = chat().append(own, active, &both).unwrap();
+        let decision = chat().append_text(own, active, &both).unwrap();
         assert!(decision.titling.unwrap().title.is_some(), "a sender knows what it has sent");
     }
 
@@ -303,10 +351,10 @@ mod tests {
     fn an_event_gives_no_title() {
         let mut chat = chat();
         let event = NewMessage { kind: MessageKind::Thought, ..new(1, &[]) };
-        assert_eq!(chat.append(event, active, &[]).unwrap().titling, None);
+        assert_eq!(chat.append_text(event, active, &[]).unwrap().titling, None);
         assert_eq!(chat.texts, 3, "an event is no text");
         assert!(
-            chat.append(new(2, &[]), active, &[]).unwrap().titling.is_some(),
+            chat.append_text(new(2, &[]), active, &[]).unwrap().titling.is_some(),
             "it is still the first text"
         );
         assert_eq!(chat.texts, 4);
@@ -314,7 +362,7 @@ mod tests {
 
     #[test]
     fn bytes_are_those_of_text_and_metadata_and_stop_at_the_limit() {
-        let send = |chat: &mut ChatState, message| chat.append(message, active, &[]);
+        let send = |chat: &mut ChatState, message| chat.append_text(message, active, &[]);
         let mut chat = ChatState { plan: Some(plan(9)), ..chat() };
         send(&mut chat, NewMessage { content: "h\u{e9}".to_owned(), ..new(1, &[]) }).unwrap();
         assert_eq!(chat.content_bytes, 40 + 3);
@@ -350,18 +398,18 @@ mod tests {
             ] {
                 let mut chat = ChatState { organization: own, foreign: policy, ..chat() };
                 let new = NewMessage { cause, follows_foreign, organization: sender, ..new(1, &[]) };
-                let decided = chat.append(new, active, &[]).unwrap().message.origin;
+                let decided = chat.append_text(new, active, &[]).unwrap().message.origin;
                 let expected = if is_foreign { origin } else { Origin::Own };
                 assert_eq!(decided, expected, "{cause:?} {follows_foreign} {sender:?}");
             }
         }
         let nobodys = NewMessage { organization: organization(2), ..new(1, &[]) };
-        assert_eq!(chat().append(nobodys, active, &[]).unwrap().message.origin, Origin::Own);
+        assert_eq!(chat().append_text(nobodys, active, &[]).unwrap().message.origin, Origin::Own);
     }
 
     #[test]
     fn deliveries_are_in_the_order_of_the_agents() {
-        let decision = chat().append(new(1, &[9, 3]), active, &[]).unwrap();
+        let decision = chat().append_text(new(1, &[9, 3]), active, &[]).unwrap();
         let agents = decision.message.deliveries.iter().map(|delivery| delivery.agent().uuid().as_u128());
         assert_eq!(agents.collect::<Vec<_>>(), [3, 9]);
     }
@@ -373,17 +421,17 @@ mod tests {
             let is_stopped = who.uuid() == Uuid::from_u128(3);
             active(who).map(|state| MemberState { is_stopped, ..state })
         };
-        let decision = chat().append(new(1, &[9, 3]), stops_three, &[]).unwrap();
+        let decision = chat().append_text(new(1, &[9, 3]), stops_three, &[]).unwrap();
         let agent = |number| AgentId::new(Uuid::from_u128(number));
         assert_eq!((decision.recipients, decision.stopped), (vec![agent(9)], vec![agent(3)]));
         assert_eq!(decision.message.deliveries.len(), 2);
         let sender = ParticipantId::Agent(AgentId::new(Uuid::from_u128(3)));
         let mut full = ChatState { plan: Some(plan(3)), ..chat() };
         let from_agent = || NewMessage { sender, ..new(1, &[8]) };
-        assert_eq!(full.append(from_agent(), stops_three, &[]), Err(AppendRefused::Stopped));
+        assert_eq!(full.append_text(from_agent(), stops_three, &[]), Err(AppendRefused::Stopped));
         let mut paused = ChatState { is_paused: true, ..chat() };
-        assert_eq!(paused.append(from_agent(), active, &[]), Err(AppendRefused::Stopped));
-        let decision = paused.append(new(1, &[9, 3]), stops_three, &[]).unwrap();
+        assert_eq!(paused.append_text(from_agent(), active, &[]), Err(AppendRefused::Stopped));
+        let decision = paused.append_text(new(1, &[9, 3]), stops_three, &[]).unwrap();
         assert_eq!((decision.recipients.len(), decision.message.deliveries.len()), (0, 2), "humans go on");
         assert_eq!(decision.stopped, [agent(3)], "a pause is no stop");
     }
@@ -392,15 +440,15 @@ mod tests {
     fn refusals_come_in_their_order_and_leave_the_room_as_it_was() {
         let full = || ChatState { plan: Some(plan(3)), ..chat() };
         let mut of_others = full();
-        assert_eq!(of_others.append(new(1, &[9]), |_| None, &[]), Err(AppendRefused::NotParticipant));
-        let refused = of_others.append(new(1, &[9]), only_ann, &[]);
+        assert_eq!(of_others.append_text(new(1, &[9]), |_| None, &[]), Err(AppendRefused::NotParticipant));
+        let refused = of_others.append_text(new(1, &[9]), only_ann, &[]);
         assert!(matches!(refused, Err(AppendRefused::Limit(reached)) if reached.current == 3));
         assert_eq!(of_others, full());
         let mut one_left = ChatState { plan: Some(plan(4)), ..chat() };
         let is_three = |who: ParticipantId| active(who).filter(|_| [ANN, 3].contains(&who.uuid().as_u128()));
 
-        let refused = one_left.append(new(1, &[3, 9]), is_three, &[]);
+        let refused = one_left.append_text(new(1, &[3, 9]), is_three, &[]);
         assert_eq!(refused, Err(AppendRefused::MentionLeft { index: 1 }));
-        assert!(one_left.append(new(1, &[3]), is_three, &[]).is_ok());
+        assert!(one_left.append_text(new(1, &[3]), is_three, &[]).is_ok());
     }
 }

@@ -119,10 +119,10 @@ pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
     let mut named = vec![false; mentions.len()];
     let body = replace_tokens(&content.0, &tokens, mentions, &mut named);
 
-    let mut stored = String::with_capacity(body.len() + 42);
+    let mut stored = String::with_capacity(body.len() + Mention::MARKER_BYTES + 1);
     for (mention, named) in mentions.iter().zip(&named) {
         if !named && mention.kind == MentionKind::Mention {
-            stored.push_str(&marker(mention));
+            stored.push_str(&mention.marker());
             stored.push(' ');
         }
     }
@@ -139,10 +139,6 @@ const MAX_MARKER_CHARS: usize = 128;
 /// Returns whether the text is a JSON object or array.
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<Value>(text).is_ok()
-}
-
-fn marker(mention: &Mention) -> String {
-    format!("@[[{}]]", mention.id)
 }
 
 fn replace_tokens(text: &str, tokens: &[(&str, usize)], mentions: &[Mention], named: &mut [bool]) -> String {
@@ -163,7 +159,7 @@ fn replace_tokens(text: &str, tokens: &[(&str, usize)], mentions: &[Mention], na
             typed.length
         } else if let Some((length, index)) = matching_token(&tail[1..], before, tokens) {
             named[index] = true;
-            out.push_str(&marker(&mentions[index]));
+            out.push_str(&mentions[index].marker());
             1 + length
         } else {
             out.push('@');

@@ -160,6 +160,7 @@ impl CheckDeadline {
             follows_foreign: text.origin.is_foreign(),
             organization: None,
             respond_by: None,
+            attachments: Vec::new(),
             max_hops: MaxHops::OFF,
             exceeded: None,
             is_notice: true,

@@ -19,7 +19,13 @@ impl MessageService {
         chat: ChatId,
         message: MessageId,
     ) -> Result<Message, ChangeMessageError> {
-        let command = DeleteMessage { chat, message, by: caller.user, now: self.clock.now() };
+        let command = DeleteMessage {
+            chat,
+            message,
+            by: caller.user,
+            unattached: self.unattached,
+            now: self.clock.now(),
+        };
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |deleted: &ChangedMessage| {
             let ChangedMessage { message, .. } = deleted;

@@ -1,7 +1,7 @@
 //! Filters of a chat's history. Pure.
 
 use super::model::MessageKind;
-use crate::id::MessageId;
+use crate::id::{MessageId, Sequence};
 use crate::time::Timestamp;
 
 /// A set of message kinds.
@@ -84,6 +84,8 @@ pub enum Anchor {
     /// As [`Self::Around`] the first message that was stored at this time or later, among those of the
     /// requested kinds; around the newest one if there is none.
     At(Timestamp),
+    /// As [`Self::At`], but the first one with this sequence or a later one.
+    From(Sequence),
 }
 
 /// The number of messages before and after an anchor that are shown, if there are `older` and

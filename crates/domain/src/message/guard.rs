@@ -372,6 +372,7 @@ impl NoticeHold {
             follows_foreign: held.origin.is_foreign(),
             organization: None,
             respond_by: None,
+            attachments: Vec::new(),
             max_hops: MaxHops::OFF,
             exceeded: None,
             is_notice: true,

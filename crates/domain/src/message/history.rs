@@ -4,8 +4,8 @@ use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::model::Message;
 use super::port::{Surroundings, SurroundingsRefused};
 use super::service::MessageService;
-use crate::caller::{AgentCaller, UserCaller};
-use crate::id::{ChatId, ParticipantId};
+use crate::caller::{AgentCaller, Caller, UserCaller};
+use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
@@ -62,6 +62,16 @@ impl MessageService {
             SurroundingsRefused::ChatNotFound => ReadSurroundingsError::ChatNotFound,
             SurroundingsRefused::MessageNotFound => ReadSurroundingsError::MessageNotFound,
         })
+    }
+
+    /// A message of the chat, if the caller may read it.
+    pub async fn find(
+        &self,
+        caller: impl Into<Caller>,
+        chat: ChatId,
+        message: MessageId,
+    ) -> Result<Option<Message>, StoreError> {
+        self.messages.find_readable(caller.into().participant(), chat, message).await
     }
 
     /// The agent's context, to resume its work: messages that it sent and those addressed to it,

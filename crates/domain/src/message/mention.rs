@@ -44,6 +44,14 @@ pub struct Mention {
 }
 
 impl Mention {
+    /// The length of a marker in bytes.
+    pub const MARKER_BYTES: usize = 41;
+
+    /// What stands for it in a stored text.
+    pub fn marker(&self) -> String {
+        format!("@[[{}]]", self.id)
+    }
+
     /// The agent that gets the message by this mention, if any.
     pub fn addressed_agent(&self) -> Option<AgentId> {
         self.id.agent().filter(|_| self.kind == MentionKind::Mention)

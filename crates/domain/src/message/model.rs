@@ -8,6 +8,7 @@ use super::mention::Mention;
 use super::trace::TraceParent;
 use crate::chat::Standing;
 use crate::delivery::{Delivery, DeliveryStatus};
+use crate::file::File;
 use crate::foreign::Origin;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::time::Timestamp;
@@ -82,6 +83,9 @@ pub struct Message {
     /// The deadline by which the agents must respond to a text, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub respond_by: Option<Timestamp>,
+    /// The files that it shows, in the order of the request; those that have expired are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<File>,
     /// Its delivery records by agent id, one for each agent that it was addressed to or that worked
     /// on it, with the newest attempts only; see [`crate::delivery::SHOWN_ATTEMPTS`].
     pub deliveries: Vec<Delivery>,
@@ -98,6 +102,28 @@ impl Message {
         let json = |metadata| serde_json::to_vec(metadata).map_or(0, |json| json.len());
         let bytes = self.content.len() + self.metadata.as_ref().map_or(0, json);
         i64::try_from(bytes).unwrap_or(i64::MAX)
+    }
+
+    /// The beginning of the message for a list of chats: at most `chars` characters, the mentions in them, and nothing else
+    /// that can be large. A marker that does not fit is left out.
+    #[must_use]
+    pub fn preview(mut self, chars: usize) -> Self {
+        if let Some((end, _)) = self.content.char_indices().nth(chars) {
+            let kept = &self.content[..end];
+            let is_split =
+                |start: &usize| end - start < Mention::MARKER_BYTES && !kept[*start..].contains("]]");
+            let cut = kept.rfind("@[[").filter(is_split).unwrap_or(end);
+            self.content.truncate(cut);
+        }
+        self.mentions.retain(|mention| self.content.contains(&mention.marker()));
+        Self { metadata: None, deliveries: Vec::new(), ..self }
+    }
+
+    /// The text, such as a part of its own, with `@handle` for each marker of its mentions.
+    pub fn with_handles(&self, text: &str) -> String {
+        self.mentions.iter().fold(text.to_owned(), |text, mention| {
+            text.replace(&mention.marker(), &format!("@{}", mention.handle))
+        })
     }
 
     /// Returns whether an agent in the chat may read it: it sent the message, or is mentioned.
@@ -138,7 +164,7 @@ pub enum RecipientState {
         is_platform_agent: bool,
         /// Set if the agent is stopped in the chat.
         is_stopped: bool,
-        /// Set if the organization of the chat is paused.
+        /// Set if the agent or the organization of the chat is paused.
         is_paused: bool,
     },
 }
@@ -156,4 +182,63 @@ pub struct SentMessage {
     pub unmentioned: Vec<String>,
     /// The deadline by which the agents must respond, if the text has one.
     pub respond_by: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::id::UserId;
+    use crate::message::MentionKind;
+
+    const BOT: AgentId = AgentId::new(Uuid::from_u128(2));
+
+    fn message(content: &str) -> Message {
+        let id = ParticipantId::Agent(BOT);
+        let mention =
+            Mention { id, handle: "ann/bot".to_owned(), name: "Bot".to_owned(), kind: MentionKind::Mention };
+        Message {
+            id: MessageId::new(Uuid::from_u128(3)),
+            chat_id: ChatId::new(Uuid::from_u128(4)),
+            sequence: Sequence::new(1),
+            kind: MessageKind::Text,
+            content: content.to_owned(),
+            sender: ParticipantId::User(UserId::new(Uuid::from_u128(1))),
+            sender_name: "Ann".to_owned(),
+            sender_handle: Some("ann".to_owned()),
+            mentions: vec![mention],
+            metadata: None,
+            cause: Cause::None,
+            traceparent: None,
+            origin: Origin::Own,
+            created_at: Timestamp::from_micros(10),
+            updated_at: Timestamp::from_micros(10),
+            respond_by: None,
+            attachments: Vec::new(),
+            deliveries: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_preview_has_whole_markers_only() {
+        let marker = format!("@[[{BOT}]]");
+        assert_eq!(marker.len(), Mention::MARKER_BYTES);
+        let text = format!("hello {marker} and so on");
+        for (chars, shown, mentions) in
+            [(4, "hell", 0), (20, "hello ", 0), (46, "hello ", 0), (47, &text[..47], 1), (999, &text[..], 1)]
+        {
+            let preview = message(&text).preview(chars);
+            assert_eq!((preview.content.as_str(), preview.mentions.len()), (shown, mentions), "{chars}");
+        }
+    }
+
+    #[test]
+    fn a_preview_keeps_what_only_begins_like_a_marker() {
+        let text = format!("@[[ is how a marker begins{}", ".".repeat(100));
+        assert_eq!(message(&text).preview(100).content, text[..100]);
+        let both = format!("{} @[[{BOT}]]", "@[[ é ".repeat(20));
+        let shown = message(&both).preview(130).content;
+        assert_eq!(shown, "@[[ é ".repeat(20) + " ");
+    }
 }

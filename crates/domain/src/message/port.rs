@@ -1,6 +1,7 @@
 //! The store of messages.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -18,7 +19,7 @@ use super::trace::TraceParent;
 use crate::budget::ExceededBudgets;
 use crate::chat::ShownChat;
 use crate::foreign::ForeignPolicy;
-use crate::id::{AgentId, ChatId, MessageId, OrganizationId, ParticipantId, UserId};
+use crate::id::{AgentId, ChatId, FileId, MessageId, OrganizationId, ParticipantId, UserId};
 use crate::idempotency::KeyedRequest;
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
@@ -62,6 +63,8 @@ pub struct NewMessage {
     /// The deadline of a text; `None` for that of the chat ([`ChatState::respond_within`](super::ChatState)),
     /// if it has one.
     pub respond_by: Option<Timestamp>,
+    /// The files that a text shows, each once, at most [`MAX_ATTACHED`](crate::file::MAX_ATTACHED).
+    pub attachments: Vec<FileId>,
     /// The number of hops above which the server holds the deliveries of an agent's text, unless the organization or
     /// the chat has another limit.
     pub max_hops: MaxHops,
@@ -106,6 +109,8 @@ pub struct Appended {
     pub recipients: Vec<AgentId>,
     /// The addressed agents that are stopped in the chat, by agent id.
     pub stopped: Vec<AgentId>,
+    /// The addressed agents that are paused, by agent id.
+    pub paused: Vec<AgentId>,
     /// Set if the organization of the chat is paused.
     pub is_paused: bool,
     /// The policy of the organization of the chat.
@@ -141,6 +146,8 @@ pub enum AppendRefused {
         /// The index of the mention.
         index: usize,
     },
+    /// This attachment, the first such one, is not a live file of the chat.
+    UnknownAttachment(FileId),
     /// The request repeats the one that created this message.
     Repeated(Box<Message>),
     /// The request repeats one whose text was deleted since.
@@ -195,6 +202,8 @@ pub struct DeleteMessage {
     pub message: MessageId,
     /// The caller.
     pub by: UserId,
+    /// The time after which files that no message shows any more expire.
+    pub unattached: Duration,
     /// The current time.
     pub now: Timestamp,
 }
@@ -241,6 +250,8 @@ pub trait MessageRepository: Send + Sync {
     /// [`hold_foreign`](Appended::hold_foreign) and last [`hold_over_budget`](Appended::hold_over_budget) do. The first one that is held for its hops since the last
     /// release makes the hold [due](Self::due_holds) to be noticed.
     ///
+    /// The attached files are locked, and do not expire as long as a message shows them.
+    ///
     /// Before all that, a keyed request is compared with the idempotency records ([`crate::idempotency`]);
     /// with the message, the result of the request is recorded.
     async fn append(
@@ -259,7 +270,8 @@ pub trait MessageRepository: Send + Sync {
     ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError>;
 
     /// Deletes a text with its deliveries and their attempts, under the same conditions, and
-    /// returns it. A title that derives from it is removed. No read finds the text afterwards, and
+    /// returns it. A title that derives from it is removed. Of its files, those that no other message shows expire
+    /// [`unattached`](DeleteMessage::unattached) later. No read finds the text afterwards, and
     /// no plan counts it; its sequence is not used again, and the chat's times do not change. The
     /// answer to its sender stays recorded, see [`DeletedText`].
     async fn delete(
@@ -310,7 +322,8 @@ pub trait MessageRepository: Send + Sync {
 
     /// Reads the next messages in the order of their ids, in all chats, and erases those that
     /// match, with their deliveries and attempts, and the titles that derive from them; no plan
-    /// counts them any more. The chats' times do not change.
+    /// counts them any more. The chats' times do not change. Files that no message shows any more expire as those of a deleted
+    /// text do.
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError>;
 
     /// The result of an earlier request under the request's key.

@@ -6,6 +6,7 @@ use super::model::{Message, MessageKind};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
 use super::trace::{SendHeaders, TraceParent};
+use crate::board::WhichTask;
 use crate::caller::AgentCaller;
 use crate::chat::Names;
 use crate::event::DomainEvent;
@@ -45,6 +46,9 @@ pub enum PostEventError {
     /// An attention event without one of the four kinds in its metadata.
     #[error("an attention event needs a kind")]
     AttentionKind,
+    /// The task that an attention event names is not in the chat.
+    #[error("there is no such task in the chat")]
+    TaskNotFound,
     /// The named cause is no message that the caller may see.
     #[error("there is no such message for the caller")]
     CauseNotFound,
@@ -81,25 +85,33 @@ impl MessageService {
         headers: impl Into<SendHeaders>,
     ) -> Result<Message, PostEventError> {
         let SendHeaders { once, traceparent } = headers.into();
-        let sender = ParticipantId::Agent(caller.agent);
+        let (sender, named) = (ParticipantId::Agent(caller.agent), command.in_reply_to);
         if let Err(refused) = command.check() {
             // A stop is reported before faults in the event.
             let is_stopped = self.is_stopped(sender, chat).await?;
             return Err(if is_stopped { PostEventError::Stopped } else { refused });
         }
-        let keyed =
-            once.map(|once| KeyedRequest { sender, operation: Operation::PostEvent, chat: Some(chat), once });
+        let keyed = KeyedRequest::of(sender, Operation::PostEvent, Some(chat.into()), once);
         let refused = match self.try_post(caller, chat, command, traceparent, keyed.clone()).await {
-            Err(refused @ (PostEventError::ChatNotFound | PostEventError::CauseNotFound)) => refused,
-            settled => return settled,
+            Err(
+                refused @ (PostEventError::ChatNotFound
+                | PostEventError::CauseNotFound
+                | PostEventError::TaskNotFound),
+            ) => refused,
+            settled => {
+                if settled.is_ok() {
+                    self.note_work(caller.into(), chat, named).await;
+                }
+                return settled;
+            }
         };
         match self.earlier(keyed).await? {
             PriorResult::Message(first) => Ok(*first),
             PriorResult::AnotherRequest => Err(PostEventError::KeyReused),
             // Only texts can be deleted, so there is no such event.
             PriorResult::Nothing | PriorResult::Deleted(_) => {
-                let names_no_cause = matches!(refused, PostEventError::CauseNotFound);
-                let is_stopped = names_no_cause && self.is_stopped(sender, chat).await?;
+                let is_in_chat = !matches!(refused, PostEventError::ChatNotFound);
+                let is_stopped = is_in_chat && self.is_stopped(sender, chat).await?;
                 Err(if is_stopped { PostEventError::Stopped } else { refused })
             }
         }
@@ -117,6 +129,9 @@ impl MessageService {
         let find = |names: &Names| names.find(sender).cloned();
         let named = self.names(sender, chat, find, Option::is_some).await?.flatten();
         let named = named.ok_or(PostEventError::ChatNotFound)?;
+        if command.kind == MessageKind::Attention {
+            self.check_task(sender, chat, &command.metadata).await?;
+        }
         let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
         let named_cause = cause.ok_or(PostEventError::CauseNotFound)?;
         let id = MessageId::new(self.ids.generate(now));
@@ -135,6 +150,7 @@ impl MessageService {
             follows_foreign: named_cause.is_foreign,
             organization: Some(caller.organization),
             respond_by: None,
+            attachments: Vec::new(),
             max_hops: MaxHops::OFF,
             exceeded: None,
             is_notice: false,
@@ -153,13 +169,30 @@ impl MessageService {
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(PostEventError::KeyReused),
             Err(AppendRefused::Stopped) => Err(PostEventError::Stopped),
-            // Events have no mentions and are not deleted, so only the sender can be missing.
+            // Events have neither mentions nor files, and are not deleted, so only the sender can be missing.
             Err(
                 AppendRefused::NotParticipant
                 | AppendRefused::MentionLeft { .. }
+                | AppendRefused::UnknownAttachment(_)
                 | AppendRefused::RepeatedDeleted(_),
             ) => Err(PostEventError::ChatNotFound),
         }
+    }
+
+    /// Checks that the task that an attention event names, if it does, is one of the chat, in any state.
+    async fn check_task(
+        &self,
+        sender: ParticipantId,
+        chat: ChatId,
+        metadata: &EventMetadata,
+    ) -> Result<(), PostEventError> {
+        let (Some(boards), Some(named)) = (&self.boards, metadata.get("task_id")) else { return Ok(()) };
+        if named.is_null() {
+            return Ok(());
+        }
+        let task = named.as_str().and_then(WhichTask::parse).ok_or(PostEventError::TaskNotFound)?;
+        let found = boards.task(sender, chat, task, false).await?;
+        found.map(|_| ()).ok_or(PostEventError::TaskNotFound)
     }
 }
 

@@ -51,6 +51,10 @@ pub struct EraseOld {
     pub after: Option<MessageId>,
     /// The end of the walk: only messages before this id, which belongs to no message.
     pub before: MessageId,
+    /// The current time.
+    pub now: Timestamp,
+    /// The time after which files that no message shows any more expire.
+    pub unattached: Duration,
     /// The number of messages to read, of any kind. At most [`ATTEMPTS_A_STEP`] of their attempts
     /// are erased.
     pub limit: u32,
@@ -99,7 +103,8 @@ impl MessageService {
     /// ones, or `None` if there are no more for now.
     pub async fn erase_old(&self, walk: &mut Retention, now: Timestamp) -> Result<Option<u64>, StoreError> {
         let before = first_id_at(now.minus(walk.age));
-        let step = EraseOld { which: walk.which, after: walk.after, before, limit: STEP };
+        let (which, after, unattached) = (walk.which, walk.after, self.unattached);
+        let step = EraseOld { which, after, before, now, unattached, limit: STEP };
         let ErasedOld { last, erased } = self.messages.erase_old(step).await?;
         walk.after = last.or(walk.after);
         Ok(last.map(|_| erased))

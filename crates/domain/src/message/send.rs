@@ -13,8 +13,8 @@ use crate::caller::Caller;
 use crate::chat::{Named, Names};
 use crate::delivery::DeliveryStatus;
 use crate::event::DomainEvent;
-use crate::id::{ChatId, MessageId, ParticipantId};
-use crate::idempotency::{KeyedRequest, Operation};
+use crate::id::{ChatId, FileId, MessageId, ParticipantId};
+use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
 use crate::plan::LimitReached;
 use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
@@ -31,6 +31,8 @@ pub struct SendMessage {
     pub in_reply_to: Option<MessageId>,
     /// The deadline by which the mentioned agents must respond; `None` for that of the chat.
     pub respond_by: Option<Timestamp>,
+    /// The files that it shows; one that is named twice is shown once.
+    pub attachments: Vec<FileId>,
 }
 
 /// The reason why a message was not accepted.
@@ -51,6 +53,12 @@ pub enum SendMessageError {
     /// The named cause is no message that the caller may see.
     #[error("there is no such message for the caller")]
     CauseNotFound,
+    /// An attachment is no live file of the chat.
+    #[error("attachment {index} is not a file of the chat")]
+    UnknownAttachment {
+        /// Its index, counted from 0.
+        index: usize,
+    },
     /// The deadline is not possible.
     #[error(transparent)]
     Deadline(#[from] DeadlineFault),
@@ -84,14 +92,9 @@ impl MessageService {
         headers: impl Into<SendHeaders>,
     ) -> Result<SentMessage, SendMessageError> {
         let SendHeaders { once, traceparent } = headers.into();
-        let caller = caller.into();
+        let (caller, named) = (caller.into(), command.in_reply_to);
         let sender = caller.participant();
-        let keyed = once.map(|once| KeyedRequest {
-            sender,
-            operation: Operation::SendMessage,
-            chat: Some(chat),
-            once,
-        });
+        let keyed = KeyedRequest::of(sender, Operation::SendMessage, Some(chat.into()), once);
         let refused = match self.try_send(caller, chat, command, traceparent, keyed.clone()).await {
             Err(
                 refused @ (SendMessageError::ChatNotFound
@@ -99,7 +102,12 @@ impl MessageService {
                 | SendMessageError::CauseNotFound
                 | SendMessageError::Deadline(_)),
             ) => refused,
-            settled => return settled,
+            settled => {
+                if settled.is_ok() {
+                    self.note_work(caller, chat, named).await;
+                }
+                return settled;
+            }
         };
         // A repeated request gets the same answer as before, even if the chat has changed since.
         match self.earlier(keyed).await? {
@@ -112,13 +120,25 @@ impl MessageService {
         }
     }
 
+    /// Returns whether a text was sent in the chat under this key before, by the same request.
+    pub async fn was_sent(
+        &self,
+        caller: impl Into<Caller>,
+        chat: ChatId,
+        once: IdempotentRequest,
+    ) -> Result<bool, StoreError> {
+        let sender = caller.into().participant();
+        let keyed = KeyedRequest::of(sender, Operation::SendMessage, Some(chat.into()), Some(once));
+        Ok(matches!(self.earlier(keyed).await?, PriorResult::Message(_) | PriorResult::Deleted(_)))
+    }
+
     /// Returns whether the sender is an agent that is stopped in the chat.
     pub(super) async fn is_stopped(&self, sender: ParticipantId, chat: ChatId) -> Result<bool, StoreError> {
         if sender.user().is_some() {
             return Ok(false);
         }
         let own = self.chats.membership(sender, chat).await?;
-        Ok(own.is_some_and(|own| own.state.is_stopped))
+        Ok(own.is_some_and(|own| own.state.is_halted()))
     }
 
     /// The earlier result of a request under this key.
@@ -163,6 +183,7 @@ impl MessageService {
             follows_foreign: named_cause.is_foreign,
             organization: Some(caller.organization()),
             respond_by: command.respond_by,
+            attachments: each_once(&command.attachments),
             max_hops: self.max_hops,
             exceeded: self.budgets.exceeded(),
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
@@ -183,6 +204,10 @@ impl MessageService {
             Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
             Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
             Err(AppendRefused::Stopped) => Err(SendMessageError::Stopped),
+            Err(AppendRefused::UnknownAttachment(file)) => {
+                let index = command.attachments.iter().position(|id| *id == file).unwrap_or(0);
+                Err(SendMessageError::UnknownAttachment { index })
+            }
             Err(AppendRefused::MentionLeft { index }) => {
                 // The cached participants of the chat are outdated.
                 self.cache.forget_chat(chat);
@@ -198,6 +223,12 @@ impl MessageService {
         let events = self.events.clone();
         OnCommit::new(move |appended: &Appended| appended.announce(&*events))
     }
+}
+
+/// The ids in their order, each at its first place.
+fn each_once(ids: &[FileId]) -> Vec<FileId> {
+    let first = |(index, id): (usize, &FileId)| (!ids[..index].contains(id)).then_some(*id);
+    ids.iter().enumerate().filter_map(first).collect()
 }
 
 impl NewMessage {
@@ -226,6 +257,7 @@ impl NewMessage {
             follows_foreign: false,
             organization: None,
             respond_by: None,
+            attachments: Vec::new(),
             max_hops: MaxHops::OFF,
             exceeded: None,
             is_notice: false,
@@ -250,7 +282,7 @@ impl SentMessage {
     /// The answer to the sender of a new message; `platform` are the recipients that are known to be
     /// platform agents.
     fn new(appended: &Appended, platform: &[ParticipantId]) -> Self {
-        let Appended { message, stopped, is_paused, .. } = appended;
+        let Appended { message, stopped, paused, is_paused, .. } = appended;
         let is_held =
             |agent| message.deliveries.iter().any(|of| of.agent() == agent && of.held_by().is_some());
         let state = |id: ParticipantId| match id {
@@ -259,7 +291,7 @@ impl SentMessage {
                 status: if is_held(agent) { DeliveryStatus::Held } else { DeliveryStatus::New },
                 is_platform_agent: platform.contains(&id),
                 is_stopped: stopped.contains(&agent),
-                is_paused: *is_paused,
+                is_paused: *is_paused || paused.contains(&agent),
             },
         };
         let sent = Self::with_states(message.id, message.chat_id, &message.mentions, |id| Some(state(id)));

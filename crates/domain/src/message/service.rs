@@ -1,6 +1,7 @@
 //! The message area's ports in one place.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::guard::{Counts, MAX_TREE_MESSAGES, MaxHops, tree_counts};
 use super::model::{Recipient, RecipientState};
@@ -8,9 +9,13 @@ use super::pair::MaxPairMessages;
 use super::port::MessageRepository;
 use super::trace::BeginTraces;
 use crate::account::cache::CallerCache;
+use crate::board::BoardRepository;
 use crate::budget::BudgetWatch;
+use crate::caller::Caller;
 use crate::chat::{ChatRepository, Names, Roster};
-use crate::id::{ChatId, ParticipantId};
+use crate::delivery::ClaimRenewal;
+use crate::file::FileLimits;
+use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
 use crate::store::StoreError;
 use crate::usage::ReportedTokens;
@@ -32,6 +37,12 @@ pub struct MessageService {
     pub(super) max_pair_messages: MaxPairMessages,
     pub(super) pairs: Counts,
     pub(super) begin_traces: BeginTraces,
+    /// Finds the tasks that events name; `None` leaves them unchecked.
+    pub(super) boards: Option<Arc<dyn BoardRepository>>,
+    /// The time after which files that no message shows expire.
+    pub(super) unattached: Duration,
+    /// Renews the claims of agents that write; `None` if they are not renewed.
+    claims: Option<Arc<ClaimRenewal>>,
 }
 
 impl MessageService {
@@ -63,6 +74,9 @@ impl MessageService {
             max_pair_messages,
             pairs: max_pair_messages.counts(),
             begin_traces: BeginTraces::default(),
+            boards: None,
+            unattached: FileLimits::DEFAULT.unattached,
+            claims: None,
         }
     }
 
@@ -91,10 +105,35 @@ impl MessageService {
         }
     }
 
+    /// Sets the boards whose tasks events may name; `None` if chats have no boards.
+    #[must_use]
+    pub fn with_boards(self, boards: Option<Arc<dyn BoardRepository>>) -> Self {
+        Self { boards, ..self }
+    }
+
+    /// Sets the limits of the files that messages show.
+    #[must_use]
+    pub fn with_files(self, limits: &FileLimits) -> Self {
+        Self { unattached: limits.unattached, ..self }
+    }
+
+    /// Sets what renews the claims of agents that write.
+    #[must_use]
+    pub fn with_claims(self, claims: Arc<ClaimRenewal>) -> Self {
+        Self { claims: Some(claims), ..self }
+    }
+
     /// Sets whether a trace begins with a text that is part of none.
     #[must_use]
     pub fn with_traces(self, begin_traces: BeginTraces) -> Self {
         Self { begin_traces, ..self }
+    }
+
+    /// Renews the claims of `sender` in a chat after it has written there; only that of `named`, if it names a message.
+    pub(super) async fn note_work(&self, sender: Caller, chat: ChatId, named: Option<MessageId>) {
+        if let Some(claims) = &self.claims {
+            claims.note(sender, chat, named).await;
+        }
     }
 
     /// Returns whether a recipient in this state is connected; a platform agent always is.

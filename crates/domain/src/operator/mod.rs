@@ -1,7 +1,8 @@
 //! The condition of a running server, for operators.
 //!
 //! An *operator* is a user with the role `admin` in the installation, which is unrelated to the role in an
-//! organization ([`AccountService::check_operator`](crate::account::AccountService::check_operator)). Operators see
+//! organization ([`AccountService::check_operator`](crate::account::AccountService::check_operator)). Their use cases
+//! take the [`Operator`](crate::account::Operator) that this check returns. Operators see
 //! figures, names, and states, but no contents of rooms that they are not in. The lists of all accounts,
 //! organizations, and agents with flagged work are use cases of their areas; this area adds what only a server knows:
 //! its sockets, its counters, and the *throughput*, the change of the counters in steps of ten seconds. All of these

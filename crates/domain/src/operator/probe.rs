@@ -90,6 +90,6 @@ pub trait ServerProbe: Send + Sync {
     /// The counters.
     fn counts(&self) -> Counts;
 
-    /// The open sockets, in any order.
-    fn sockets(&self) -> Vec<OpenSocket>;
+    /// The open sockets with smaller numbers than this one, newest first: at most `limit`.
+    fn sockets(&self, before: u64, limit: usize) -> Vec<OpenSocket>;
 }

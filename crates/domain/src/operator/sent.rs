@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::board::CountedBoards;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
 use crate::ports::EventPublisher;
@@ -44,22 +45,24 @@ impl SentCounts {
     }
 }
 
-/// A publisher that counts the messages of this server first.
+/// A publisher that first counts the messages of this server, and notes the boards whose counts have changed.
 pub struct CountedEvents {
     counts: Arc<SentCounts>,
+    boards: Arc<CountedBoards>,
     next: Arc<dyn EventPublisher>,
 }
 
 impl CountedEvents {
     /// Passes all events on to `next`.
-    pub fn new(counts: Arc<SentCounts>, next: Arc<dyn EventPublisher>) -> Self {
-        Self { counts, next }
+    pub fn new(counts: Arc<SentCounts>, boards: Arc<CountedBoards>, next: Arc<dyn EventPublisher>) -> Self {
+        Self { counts, boards, next }
     }
 }
 
 impl EventPublisher for CountedEvents {
     fn publish(&self, event: DomainEvent) {
         self.counts.note(&event);
+        self.boards.note_event(&event);
         self.next.publish(event);
     }
 

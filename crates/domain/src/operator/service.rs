@@ -1,17 +1,17 @@
 //! Use cases on the condition of a server.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::probe::{Condition, OpenSocket, ServerFacts, ServerProbe};
 use super::throughput::{Throughput, ThroughputSteps};
-use crate::account::AdministrationService;
+use crate::account::{AdministrationService, Operator};
 use crate::id::{NodeId, ParticipantId, RecordId};
 use crate::page::{Page, PageRequest, Position};
 use crate::ports::Clock;
 use crate::status::{NodeLease, StatusRepository, StoreStatus};
 use crate::store::StoreError;
+use crate::time::Timestamp;
 use crate::work::{WorkService, WorkTotals};
 
 /// A server, its store, and its cluster at a glance.
@@ -49,6 +49,7 @@ pub struct OperatorService {
     administration: Arc<AdministrationService>,
     work: Arc<WorkService>,
     clock: Arc<dyn Clock>,
+    started_at: Timestamp,
     throughput: Throughput,
 }
 
@@ -61,7 +62,8 @@ impl OperatorService {
         work: Arc<WorkService>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { probe, status, administration, work, clock, throughput: Throughput::default() }
+        let started_at = clock.now();
+        Self { probe, status, administration, work, clock, started_at, throughput: Throughput::default() }
     }
 
     /// The current id of the server; `None` unless it is one of several.
@@ -69,9 +71,14 @@ impl OperatorService {
         self.probe.node()
     }
 
+    /// The time at which the server started. Socket numbers start over at each start.
+    pub const fn started_at(&self) -> Timestamp {
+        self.started_at
+    }
+
     /// The server, its store, and its cluster. The cost grows with the number of accounts and rooms, and with the
     /// work that is not processed.
-    pub async fn overview(&self) -> Result<Overview, StoreError> {
+    pub async fn overview(&self, _: Operator) -> Result<Overview, StoreError> {
         Ok(Overview {
             condition: self.probe.condition().await,
             status: self.status.status().await?,
@@ -88,22 +95,23 @@ impl OperatorService {
     }
 
     /// The throughput of the last hour.
-    pub fn throughput(&self) -> ThroughputSteps {
+    pub fn throughput(&self, _: Operator) -> ThroughputSteps {
         self.throughput.read()
     }
 
     /// The open sockets of this server, newest first; the position is the number of the socket. Pages are by cursor
     /// only.
-    pub async fn connections(&self, page: PageRequest) -> Result<Page<OpenConnection>, StoreError> {
+    pub async fn connections(
+        &self,
+        operator: Operator,
+        page: PageRequest,
+    ) -> Result<Page<OpenConnection>, StoreError> {
         let before = page.slice.after().map_or(u64::MAX, |before| before.key.unsigned_abs());
-        let mut sockets = self.probe.sockets();
-        sockets.retain(|socket| socket.number < before);
-        sockets.sort_unstable_by_key(|socket| Reverse(socket.number));
-        sockets.truncate(page.slice.limit() as usize + 1);
+        let sockets = self.probe.sockets(before, page.slice.limit() as usize + 1);
         let position = |socket: &OpenSocket| Position::at(socket.number.cast_signed(), RecordId::NIL);
         let sockets = Page::from_overfetch(sockets, &page, None, position);
         let who = sockets.rows.iter().map(|socket| socket.who).collect::<Vec<_>>();
-        let (users, agents) = self.administration.accounts_of(&who).await?;
+        let (users, agents) = self.administration.accounts_of(operator, &who).await?;
         let users = users
             .into_iter()
             .map(|user| (ParticipantId::User(user.id), (user.handle.to_string(), user.name.full())));

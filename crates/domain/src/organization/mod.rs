@@ -47,8 +47,8 @@ pub use port::{
     CreateOrganizationRefused, DeleteOrganization, DeleteOrganizationRefused, Depart, DepartRefused, Enter,
     EnterBy, EnterRefused, InvitationRepository, InviteRefused, MAX_INVITATIONS, Member, MemberRepository,
     Moved, NewInvitation, NewOrganization, OrganizationChanges, OrganizationOf, OrganizationRepository,
-    RenameOrganization, RenameOrganizationRefused, RevokeInvitation, RevokeInvitationRefused, SetPaused,
-    SetRole, SetRoleRefused,
+    QuotaUse, RenameOrganization, RenameOrganizationRefused, RevokeInvitation, RevokeInvitationRefused,
+    SetPaused, SetRole, SetRoleRefused,
 };
 pub use role::{LastAdmin, NotAdmin, OrganizationRole, Others};
 pub use service::OrganizationService;

@@ -1,4 +1,6 @@
-//! Pausing an organization: no agent works in any of its chats.
+//! Pausing an organization: no agent works in any of its chats. Agents are paused alike ([`crate::control`]).
+
+use serde::{Deserialize, Serialize};
 
 use super::authority::Authority;
 use super::port::SetPaused;
@@ -9,12 +11,12 @@ use crate::store::StoreError;
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
 
-/// A pause.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A pause of an organization or an agent.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Pause {
     /// Its beginning.
     pub since: Timestamp,
-    /// The reason, which the members see.
+    /// The reason, which the members of the organization or the owner of the agent see.
     pub reason: String,
 }
 

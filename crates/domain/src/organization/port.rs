@@ -67,6 +67,17 @@ pub enum RevokeInvitationRefused {
     NotFound,
 }
 
+/// An organization's use of the resources that its plan limits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QuotaUse {
+    /// The number of its agents, as the plan counts them.
+    pub agents: u64,
+    /// The number of its active chats, as the plan counts them.
+    pub chats: u64,
+    /// Bytes of its messages and memories, as counted last ([`crate::plan::PlanRepository::count_bytes`]).
+    pub bytes: u64,
+}
+
 /// A user's organization, as the user sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OrganizationOf {
@@ -82,6 +93,8 @@ pub struct OrganizationOf {
     pub members: u64,
     /// Its plan.
     pub plan: Plan,
+    /// What it has used of its plan; only for admins.
+    pub used: Option<QuotaUse>,
     /// Set while it is paused.
     pub pause: Option<Pause>,
     /// The limit of hops in its chats; `None` for that of the server.
@@ -105,6 +118,9 @@ pub struct Member {
     pub role: OrganizationRole,
     /// The time at which the account was created.
     pub created_at: Timestamp,
+    /// The time at which the user last accepted an invitation to the organization; without one, the time at which the account
+    /// was created.
+    pub joined_at: Timestamp,
 }
 
 /// An organization to be stored, without members.

@@ -11,6 +11,14 @@ pub const RECORD_BYTES: usize = 200;
 /// The size of a shown attempt: attempts are shown twice, with their errors.
 pub const ATTEMPT_BYTES: usize = 2 * (160 + SHOWN_ERROR_BYTES);
 
+/// The size of a file in an answer.
+const FILE_BYTES: usize = 500;
+
+/// The size of this many files of a message.
+pub const fn of_files(count: usize) -> usize {
+    count * FILE_BYTES
+}
+
 /// The size of a message with this content, and with mentions and metadata of these sizes as JSON.
 /// Mentions show handles twice.
 pub fn of_message(content: &str, mentions: usize, metadata: usize) -> usize {

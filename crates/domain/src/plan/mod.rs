@@ -15,7 +15,7 @@ pub use port::{
     WhichOrganization,
 };
 pub use quota::{LimitReached, Resource, check, check_more};
-pub use service::PlanService;
+pub use service::{AssignError, PlanService};
 
 use crate::text::{TextFault, single_line};
 

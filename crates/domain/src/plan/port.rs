@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Plan, PlanName};
+use crate::audit::Actor;
 use crate::foreign::ForeignPolicy;
 use crate::id::OrganizationId;
 use crate::message::{MaxHops, MaxPairMessages};
@@ -75,6 +76,8 @@ pub struct OrganizationInUse {
 /// A selection of an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhichOrganization {
+    /// The organization with this id.
+    Id(OrganizationId),
     /// The organization with this name.
     Named(String),
     /// The one of the user with this handle.
@@ -128,6 +131,7 @@ pub trait PlanRepository: Send + Sync {
     async fn assign(
         &self,
         command: AssignPlan,
+        by: Actor,
         now: Timestamp,
     ) -> Result<Result<Organization, AssignRefused>, StoreError>;
 }

@@ -2,11 +2,27 @@
 
 use std::sync::Arc;
 
-use super::port::{AssignPlan, AssignRefused, Organization, OrganizationInUse, PlanInUse, PlanRepository};
+use super::port::{
+    AssignPlan, AssignRefused, Organization, OrganizationInUse, PlanInUse, PlanRepository, WhichOrganization,
+};
 use super::{Plan, PlanName};
+use crate::account::Operator;
+use crate::audit::Actor;
+use crate::id::OrganizationId;
 use crate::page::{Page, PageRequest, Position};
 use crate::ports::Clock;
 use crate::store::StoreError;
+
+/// The reason why an operator did not assign a plan.
+#[derive(Debug, thiserror::Error)]
+pub enum AssignError {
+    /// There is no such organization or plan.
+    #[error("there is no such organization or plan")]
+    Refused(AssignRefused),
+    /// The store is unavailable or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// Use cases on plans and organizations, for the operator.
 pub struct PlanService {
@@ -43,6 +59,11 @@ impl PlanService {
         self.plans.plans().await
     }
 
+    /// All plans by name, for an operator.
+    pub async fn list_by(&self, _: Operator) -> Result<Vec<PlanInUse>, StoreError> {
+        self.list().await
+    }
+
     /// Counts the bytes that organizations store, see [`PlanRepository::count_bytes`].
     pub async fn count_bytes(&self) -> Result<u64, StoreError> {
         self.plans.count_bytes().await
@@ -54,17 +75,29 @@ impl PlanService {
     }
 
     /// All organizations by name, with what they use; the position is the name. Pages are by cursor only.
-    pub async fn page(&self, page: PageRequest) -> Result<Page<OrganizationInUse>, StoreError> {
+    pub async fn page(&self, _: Operator, page: PageRequest) -> Result<Page<OrganizationInUse>, StoreError> {
         let after = page.slice.after().map(|after| after.text);
         let rows = self.plans.organizations_after(after, page.slice.limit() + 1).await?;
         Ok(Page::from_overfetch(rows, &page, None, |row| Position::by_text(row.organization.name.clone())))
     }
 
-    /// Assigns a plan to an organization.
+    /// Assigns a plan to an organization, by a command.
     pub async fn assign(
         &self,
         command: AssignPlan,
     ) -> Result<Result<Organization, AssignRefused>, StoreError> {
-        self.plans.assign(command, self.clock.now()).await
+        self.plans.assign(command, Actor::Operator, self.clock.now()).await
+    }
+
+    /// Assigns a plan to an organization, for an operator.
+    pub async fn assign_by(
+        &self,
+        operator: Operator,
+        organization: OrganizationId,
+        plan: PlanName,
+    ) -> Result<Organization, AssignError> {
+        let command = AssignPlan { organization: WhichOrganization::Id(organization), plan };
+        let assigned = self.plans.assign(command, operator.user().into(), self.clock.now()).await?;
+        assigned.map_err(AssignError::Refused)
     }
 }

@@ -115,6 +115,8 @@ impl From<AppendRefused> for ChangeWorkRefused {
             | AppendRefused::Repeated(_)
             | AppendRefused::RepeatedDeleted(_)
             | AppendRefused::KeyReused => Self::AgentNotInChat,
+            // Its files end with the original, which was deleted meanwhile.
+            AppendRefused::UnknownAttachment(_) => Self::NotFound,
         }
     }
 }
@@ -133,6 +135,9 @@ pub enum ChangeWorkError {
 impl ChangeWork {
     /// The delivery after the change. Pure; the stores call this on the locked record.
     pub fn decide(&self, delivery: Delivery) -> Result<Delivery, ChangeWorkRefused> {
+        if matches!(self.item.scope, WorkScope::SentBy(_)) && !matches!(self.step, WorkStep::DeadLetter(_)) {
+            return Err(ChangeWorkRefused::NotFound);
+        }
         let state = delivery.status();
         let is_another = self.if_state.is_some_and(|required| required != state)
             || self.if_attempt.is_some_and(|required| delivery.current_attempt() != Some(required));
@@ -171,7 +176,9 @@ impl ChangeWork {
             && match budget.scope() {
                 BudgetScope::Tree | BudgetScope::Room => is_of_chat,
                 BudgetScope::Agent => true,
-                BudgetScope::Organization => !matches!(self.item.scope, WorkScope::OwnedBy(_)),
+                BudgetScope::Organization => {
+                    !matches!(self.item.scope, WorkScope::OwnedBy(_) | WorkScope::SentBy(_))
+                }
             }
     }
 
@@ -234,7 +241,12 @@ pub enum ChangeAllError {
 impl WorkScope {
     /// The actor of a change.
     pub fn actor(self) -> Actor {
-        self.reader().map_or(Actor::Operator, Actor::from)
+        match self {
+            Self::SentBy(sender) => Actor::Participant(sender),
+            Self::Everything | Self::OwnedBy(_) | Self::Of(_) => {
+                self.reader().map_or(Actor::Operator, Actor::from)
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! organization. An item shows what is known about it: who waits, since when, and what became of each attempt.
 //! A *flag* ([`flag`]) says that it needs attention; it follows from the record and the time and is stored
 //! nowhere. Those who are responsible can have an item offered again, take it out of the queue, or send it
-//! again as a new message, which *replaces* it ([`change`]).
+//! again as a new message, which *replaces* it ([`change`]). The sender of a message may also take it out of the queue.
 //!
 //! Invariant: only callers who may read the chat see the beginning of an item's text. They see the title too,
 //! and so do admins of the chat's organization. Admins are responsible for agents in chats that they cannot

@@ -23,23 +23,31 @@ pub enum WorkScope {
     OwnedBy(UserId),
     /// Those of the members of an organization.
     Of(Authority),
+    /// Those to whom this user or agent has sent the message: a sender can take it out of the queue. Only single items are
+    /// found; lists are empty.
+    SentBy(ParticipantId),
 }
 
 impl WorkScope {
     /// The user who reads, and may see texts; the operator reads no texts.
     pub const fn reader(self) -> Option<UserId> {
         match self {
-            Self::Everything => None,
-            Self::OwnedBy(user) => Some(user),
+            Self::Everything | Self::SentBy(ParticipantId::Agent(_)) => None,
+            Self::OwnedBy(user) | Self::SentBy(ParticipantId::User(user)) => Some(user),
             Self::Of(by) => by.user(),
         }
+    }
+
+    /// Returns whether a change can end a hold of the chat, which senders cannot; see [`ChangeWork::ends_hold`].
+    pub const fn may_end_holds(self) -> bool {
+        !matches!(self, Self::SentBy(_))
     }
 
     /// Returns whether numbers of items by error can be shown: admins may not read the errors in all chats.
     pub const fn reveals_errors(self) -> bool {
         match self {
             Self::Everything | Self::OwnedBy(_) => true,
-            Self::Of(_) => false,
+            Self::Of(_) | Self::SentBy(_) => false,
         }
     }
 }
@@ -240,7 +248,7 @@ pub struct WorkAgent {
     pub disconnect: Option<LastDisconnect>,
     /// Set if it is stopped in the chat.
     pub is_stopped: bool,
-    /// Set if the organization of the chat is paused.
+    /// Set if the agent or the organization of the chat is paused.
     pub is_paused: bool,
 }
 

@@ -80,8 +80,10 @@ impl WorkService {
         let cause = Cause::Known(original.place());
         let traceparent = TraceParent::of_new(None, original.traceparent, id);
         let follows_foreign = original.origin.is_foreign();
+        let attachments = original.attachments.iter().map(|file| file.id).collect();
+        let mentions = vec![mention];
         let new =
-            NewMessage { mentions: vec![mention], cause, traceparent, follows_foreign, respond_by, ..new };
+            NewMessage { mentions, cause, traceparent, follows_foreign, respond_by, attachments, ..new };
         let what = match resend.to {
             Some(_) => format!("reassigned to @{}", to.handle),
             None => "sent again".to_owned(),
@@ -113,9 +115,7 @@ fn text(original: &Message, from: &Named, to: &Named, resend: &Resend) -> Option
 
 /// The first `limit` characters of a text as a quotation, with handles for its markers.
 fn quoted(original: &Message, limit: usize) -> String {
-    let named = original.mentions.iter().fold(original.content.clone(), |text, mention| {
-        text.replace(&format!("@[[{}]]", mention.id), &format!("@{}", mention.handle))
-    });
+    let named = original.with_handles(&original.content);
     let mut shown = named.chars().take(limit).collect::<String>();
     if shown.len() < named.len() {
         shown.push('…');
@@ -166,6 +166,7 @@ mod tests {
             created_at: at,
             updated_at: at,
             respond_by: None,
+            attachments: Vec::new(),
             deliveries: Vec::new(),
         }
     }

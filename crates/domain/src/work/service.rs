@@ -7,6 +7,7 @@ use super::flag::{WorkFlag, WorkThresholds};
 use super::port::{FindWork, FlagCondition, WorkItem, WorkRepository, WorkScope, WorkSearch};
 use super::summary::WorkSummary;
 use super::totals::{AgentWork, WorkTotals};
+use crate::account::Operator;
 use crate::chat::ChatRepository;
 use crate::delivery::{AttemptCounts, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
@@ -172,7 +173,11 @@ impl WorkService {
 
     /// The agents of all users that have work with a flag, by id, with their work; the position is the agent. Pages
     /// are by cursor only.
-    pub async fn flagged_agents(&self, page: PageRequest) -> Result<Page<AgentWork>, StoreError> {
+    pub async fn flagged_agents(
+        &self,
+        _: Operator,
+        page: PageRequest,
+    ) -> Result<Page<AgentWork>, StoreError> {
         let bounds = self.thresholds.at(self.now());
         let after = page.slice.after().map(|after| AgentId::new(after.id.uuid()));
         let agents = self.ports.work.flagged_agents(after, page.slice.limit() + 1, bounds).await?;

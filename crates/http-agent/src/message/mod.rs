@@ -7,7 +7,7 @@ mod list;
 mod next;
 mod post_event;
 
-pub(crate) use advance::{FailBody, failed, processed, processing};
+pub(crate) use advance::{AttemptBody, FailBody, failed, processed, processing};
 pub(crate) use context::context;
 pub(crate) use list::{ListMessagesMetadata, ListMessagesQuery, list};
 pub(crate) use next::next;

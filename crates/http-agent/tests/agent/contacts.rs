@@ -156,7 +156,7 @@ async fn respond_refuses_what_it_cannot_follow() {
         (json!({"action": "approve", "handle": rival.handle}), (404, "not_found", vec![])),
         (json!({"action": "approve", "handle": "bob"}), (404, "not_found", vec![])),
         (json!({"action": "approve", "request_id": unknown}), (404, "not_found", vec![])),
-        (json!({"action": "approve", "request_id": "odd"}), (404, "not_found", vec![])),
+        (json!({"action": "approve", "request_id": "odd"}), (422, "validation_error", vec!["/request_id"])),
         (json!({"action": "accept", "request_id": id}), (422, "validation_error", vec!["/action"])),
         (json!({"request_id": id}), (422, "validation_error", vec!["/action"])),
         (json!({"action": 1, "request_id": 2}), (422, "validation_error", vec!["/action", "/request_id"])),
@@ -288,9 +288,9 @@ async fn removal() {
         };
         assert_eq!((gone.status, gone.data()), (200, &json!({"status": "removed"})), "{form}");
         assert_eq!(*api.get(&api.rival, "/contacts").await.data(), json!([]), "{form}");
-        for foreign in [id.as_str(), "odd"] {
+        for (foreign, expected) in [(id.as_str(), (404, "not_found")), ("odd", (422, "validation_error"))] {
             let answer = api.post(&api.helper, "/contacts/remove", json!({"contact_id": foreign})).await;
-            assert_eq!(answer.code(), (404, "not_found"), "{foreign}");
+            assert_eq!(answer.code(), expected, "{foreign}");
             let answer = api.delete(&api.helper, &format!("/contacts/{foreign}")).await;
             assert_eq!(answer.code(), (404, "not_found"), "{foreign}");
         }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use actix_web::http::Method;
 use actix_web::test::TestRequest;
+use domain::account::AgentChanges;
+use domain::delivery::Claims;
 use serde_json::{Value, json};
 
 use crate::BASE;
@@ -56,7 +58,7 @@ async fn a_stopped_agent_gets_no_content() {
         assert_eq!(refused.code(), (403, "forbidden"));
         assert_eq!(refused.body["error"]["message"], "Agent execution is stopped");
     }
-    for path in ["", "/messages", "/context", "/participants"] {
+    for path in ["", "/messages", "/context", "/participants", "/board", "/tasks"] {
         assert_eq!(api.get(&api.helper, &format!("/chats/{chat}{path}")).await.status, 200, "{path}");
     }
     api.world.control.play(api.ann.caller, room).await.unwrap();
@@ -150,6 +152,14 @@ async fn bodies_of_steps() {
         let answer = api.post(&api.helper, &path, json!({"x": 1})).await;
         assert_eq!(answer.refusal(), (400, "bad_request", vec!["/x"]), "{name}");
     }
+    for name in ["processing", "processed", "failed"] {
+        for wrong in [json!(0), json!("1"), json!(1.5), Value::Null] {
+            let body = json!({"attempt_number": wrong, "error": "x"});
+            let body = if name == "failed" { body } else { json!({"attempt_number": wrong}) };
+            let answer = api.post(&api.helper, &format!("{base}/{name}"), body).await;
+            assert_eq!(answer.refusal(), (422, "validation_error", vec!["/attempt_number"]), "{name}");
+        }
+    }
     let path = format!("{base}/failed");
     for body in
         [json!({}), json!({"error": ""}), json!({"error": null}), json!({"error": "x".repeat(16_385)})]
@@ -159,6 +169,52 @@ async fn bodies_of_steps() {
     }
     let answer = api.post(&api.helper, &path, json!({"error": "x", "code": 1})).await;
     assert_eq!(answer.refusal(), (400, "bad_request", vec!["/code"]));
+}
+
+/// A worker that names its attempt goes on with that, and learns that another one has begun.
+#[actix_web::test]
+async fn a_named_attempt_is_not_superseded() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let message = api.mention(api.ann.caller, chat, &api.helper, "hi").await;
+    let base = format!("/chats/{chat}/messages/{message}");
+    let named = async |name: &str, attempt: u32| {
+        let body = json!({"attempt_number": attempt});
+        api.post(&api.helper, &format!("{base}/{name}"), body).await
+    };
+    assert_eq!(named("processing", 1).await.refusal().0, 422, "nothing is begun by a name");
+    for number in 1..=2 {
+        let begun = step(&api, &chat.to_string(), &message, "processing").await;
+        assert_eq!(begun.data()["attempt_number"], number);
+        assert_eq!(named("processing", number).await.data()["attempt_number"], number);
+    }
+    for name in ["processing", "processed"] {
+        let late = named(name, 1).await;
+        assert_eq!(late.refusal(), (422, "validation_error", vec!["/processing_attempt"]), "{name}");
+    }
+    assert_eq!(named("processed", 2).await.data()["status"], "processed");
+}
+
+/// What an agent with exclusive claims gets for messages that it has claimed or processed.
+#[actix_web::test]
+async fn a_claimed_message_is_refused_with_the_end_of_the_claim() {
+    let api = Api::new().await;
+    let room = api.room().await;
+    let (chat, message) = (room.to_string(), api.mention(api.ann.caller, room, &api.helper, "hi").await);
+    let claims = AgentChanges { claims: Some(Claims::Exclusive), ..AgentChanges::default() };
+    api.world.accounts.update_agent(api.ann.caller, api.helper.id, claims).await.unwrap();
+    let begun = step(&api, &chat, &message, "processing").await;
+    let until = begun.data()["claimed_until"].clone();
+    assert!(until.is_string(), "{until}");
+    let refused = step(&api, &chat, &message, "processing").await;
+    let error = &refused.body["error"];
+    assert_eq!((refused.status, &error["code"]), (409, &json!("already_claimed")));
+    assert_eq!(error["details"], json!({"attempt_number": 1, "claimed_until": until}));
+    step(&api, &chat, &message, "processed").await;
+    let refused = step(&api, &chat, &message, "processing").await;
+    let error = &refused.body["error"];
+    assert_eq!((refused.status, &error["code"]), (409, &json!("already_processed")));
+    assert!(error["details"]["processed_at"].is_string(), "{error}");
 }
 
 #[actix_web::test]

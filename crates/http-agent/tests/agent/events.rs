@@ -82,6 +82,9 @@ async fn wrong_events_are_refused() {
         let answer = api.post(&api.helper, &path, body).await;
         assert_eq!(answer.refusal(), (422, "validation_error", expected));
     }
+    let task = json!({"kind": "question", "task_id": "7"});
+    let answer = api.post(&api.helper, &path, event("attention", "x".into(), task)).await;
+    assert_eq!(answer.refusal(), (422, "validation_error", vec!["/event/metadata/task_id"]));
     let flat = json!({"message_type": "attention", "content": "x"});
     assert_eq!(api.post(&api.helper, &path, flat).await.refusal().2, ["/metadata/kind"]);
     let unknown = json!({"event": {"message_type": "thought", "content": "x", "mentions": []}});

@@ -1,7 +1,10 @@
 //! `GET /me` and the activity indicator.
 
+use actix_web::test::TestRequest;
+use domain::services::{Ports, Services};
 use serde_json::{Value, json};
 
+use crate::BASE;
 use crate::harness::Api;
 
 #[actix_web::test]
@@ -12,16 +15,28 @@ async fn an_agent_reads_its_own_record() {
     let created = agent.created_at.to_string();
     let expected = json!({"data": {
         "id": api.helper.id.to_string(), "name": "Helper", "handle": "ann/helper", "slug": "helper",
-        "description": agent.description, "bio": null, "model_type": null, "tags": [], "max_attempts": null,
+        "description": agent.description, "bio": null, "model_type": null, "tags": [], "max_attempts": null, "claims": "shared", "a2a": false,
         "is_external": true, "is_global": false, "listed_in_directory": agent.listed_in_directory,
         "registry_access": agent.registry_access,
         "shared_with_organization": agent.shared_with_organization, "foreign_access": false,
-        "system_prompt_id": null, "avatar_url": null,
+        "system_prompt_id": null, "avatar_url": null, "pause": null,
         "owner_id": api.ann.id.to_string(), "owner_uuid": api.ann.id.to_string(),
-        "feature_flags": {"ff_file_transfer": false, "ff_room_tasks": false},
+        "feature_flags": {"ff_file_transfer": true, "ff_room_tasks": true},
         "created_at": created, "inserted_at": created, "updated_at": agent.updated_at.to_string(),
     }});
     assert_eq!((answer.status, answer.body), (200, expected));
+}
+
+#[actix_web::test]
+async fn agents_are_told_whether_there_are_boards() {
+    let api = Api::new().await;
+    for (max_tasks, is_on) in [(0, false), (1, true)] {
+        let services = Services::new(Ports { max_tasks, ..api.world.ports.clone() });
+        let request = TestRequest::get().uri(&format!("{BASE}/me"));
+        let request = request.insert_header(("x-api-key", api.helper.key.as_str()));
+        let answer = api.send_to(&services, request).await;
+        assert_eq!(answer.data()["feature_flags"]["ff_room_tasks"], is_on);
+    }
 }
 
 #[actix_web::test]

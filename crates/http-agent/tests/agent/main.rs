@@ -2,11 +2,16 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at whatever it did not expect")]
 
 mod access;
+mod activity;
+#[path = "../../../http-wire/tests/edge/boards.rs"]
+mod boards;
 mod chats;
 mod contacts;
 mod context;
 mod deliveries;
 mod events;
+#[path = "../../../http-wire/tests/edge/files.rs"]
+mod files;
 mod foreign;
 #[expect(dead_code, reason = "only tests of the human interface read headers and use every method")]
 #[path = "../../../http-wire/tests/edge/harness.rs"]
@@ -31,6 +36,11 @@ const BASE: &str = "/api/v1/agent";
 impl Api {
     fn caller(&self) -> &Account {
         &self.helper
+    }
+
+    /// The caller's id, type, name, and handle.
+    fn shown_caller(&self) -> (String, &'static str, &'static str, &str) {
+        (self.helper.id.to_string(), "Agent", "Helper", &self.helper.handle)
     }
 
     /// A room of Helper (owner), Ann (admin) and Scout (member).

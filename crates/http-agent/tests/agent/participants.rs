@@ -31,7 +31,7 @@ async fn the_list_shows_everybody() {
     assert_eq!(rows.len(), 3);
     let scout = json!({
         "id": api.scout.id.to_string(), "type": "Agent", "name": "Scout", "handle": "ann/scout",
-        "role": "member", "status": "inactive", "is_external": true,
+        "role": "member", "status": "inactive", "is_external": true, "joined_at": api.now(),
         "online": false, "connection_status": "disconnected",
         "description": row(&api.scout.id.to_string())["description"],
     });
@@ -67,7 +67,7 @@ async fn refused_changes_have_their_status() {
     let (helper, scout) = (&api.helper, &api.scout);
     for (by, who, role, expected) in [
         (helper, api.rival.id.to_string(), "member", (404, "not_found")),
-        (helper, "bob".to_owned(), "member", (404, "not_found")),
+        (helper, "bob".to_owned(), "member", (422, "validation_error")),
         (helper, scout.id.to_string(), "admin", (409, "conflict")),
         (scout, api.ann.id.to_string(), "admin", (403, "forbidden")),
     ] {

@@ -5,6 +5,7 @@ use domain::account::{AccountService, AgentDescription, AgentName, CreatePlatfor
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
+use http_wire::features::Features;
 use http_wire::openapi::schema::{line, text};
 use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::AgentView;
@@ -29,7 +30,8 @@ pub(crate) async fn create_agent(
     UserAuth(caller): UserAuth,
     StrictJson { body, .. }: StrictJson<CreateAgentBody>,
     accounts: web::Data<AccountService>,
+    features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
     let agent = accounts.create_platform_agent(caller, body.0).await?;
-    Ok(Data::created(AgentView::new(&agent)))
+    Ok(Data::created(AgentView::new(&agent, **features)))
 }

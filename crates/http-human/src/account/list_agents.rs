@@ -12,6 +12,7 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{Data, List};
 use http_wire::error::ApiError;
+use http_wire::features::Features;
 use http_wire::openapi::schema::text;
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::AgentPath;
@@ -56,14 +57,15 @@ async fn shown<'a>(
     agents: &'a [Agent],
     with_work: bool,
     work: &WorkService,
+    features: Features,
 ) -> Result<Vec<OwnedAgentView<'a>>, ApiError> {
     if !with_work {
-        return Ok(agents.iter().map(|agent| OwnedAgentView::new(agent, None)).collect());
+        return Ok(agents.iter().map(|agent| OwnedAgentView::new(agent, features, None)).collect());
     }
     let each = work.of_agents(agents.iter().map(|agent| agent.id).collect()).await?;
     let view = |(agent, of_agent): (&'a Agent, _)| {
         let connected = work.is_connected(agent.id, agent.kind.is_external());
-        OwnedAgentView::new(agent, Some((of_agent, connected)))
+        OwnedAgentView::new(agent, features, Some((of_agent, connected)))
     };
     Ok(agents.iter().zip(&each).map(view).collect())
 }
@@ -84,9 +86,10 @@ pub(crate) async fn find_agent(
     StrictQuery(query): StrictQuery<FindAgentQuery>,
     accounts: web::Data<AccountService>,
     work: web::Data<WorkService>,
+    features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
     let agent = accounts.owned_agent(caller, path.agent).await?;
-    let shown = shown(slice::from_ref(&agent), query.with_work, &work).await?;
+    let shown = shown(slice::from_ref(&agent), query.with_work, &work, **features).await?;
     Ok(Data::ok(shown.first()))
 }
 
@@ -168,10 +171,11 @@ pub(crate) async fn list_agents(
     StrictQuery(query): StrictQuery<ListAgentsQuery>,
     accounts: web::Data<AccountService>,
     work: web::Data<WorkService>,
+    features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = query.scope().of(caller.user.uuid());
     let window = query.page.window(scope)?;
     let page = accounts.list_agents(caller, query.listing, window.request.clone()).await?;
     let metadata = ListAgentsMetadata::new(window.metadata(&page));
-    Ok(window.mark(List::ok(shown(&page.rows, query.with_work, &work).await?, metadata)))
+    Ok(window.mark(List::ok(shown(&page.rows, query.with_work, &work, **features).await?, metadata)))
 }

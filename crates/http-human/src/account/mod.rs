@@ -15,5 +15,5 @@ pub(crate) use delete_agent::{DeleteAgentQuery, delete_agent};
 pub(crate) use list_agents::{FindAgentQuery, ListAgentsMetadata, ListAgentsQuery, find_agent, list_agents};
 pub(crate) use profile::{UpdateProfileBody, show_profile, update_profile};
 pub(crate) use register_agent::{RegisterAgentBody, register_agent};
-pub(crate) use rotate_key::{RotateKeyBody, rotate_key};
+pub(crate) use rotate_key::rotate_key;
 pub(crate) use update_agent::{UpdateAgentBody, update_agent};

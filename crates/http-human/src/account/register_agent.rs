@@ -6,8 +6,10 @@ use domain::login::Password;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
+use http_wire::features::Features;
+use http_wire::idempotent::IdempotentJson;
 use http_wire::openapi::schema::{line, some_text};
-use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected};
 use http_wire::view::RegisteredAgentView;
 
 use crate::confirm::{Confirmation, current_password};
@@ -33,11 +35,12 @@ impl FromBody for RegisterAgentBody {
 pub(crate) async fn register_agent(
     UserAuth(caller): UserAuth,
     confirmation: Confirmation,
-    StrictJson { body, form }: StrictJson<RegisterAgentBody>,
+    IdempotentJson { body, form, once }: IdempotentJson<RegisterAgentBody>,
     accounts: web::Data<AccountService>,
+    features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
     let confirmed = confirmation.check(body.current_password, "/agent/current_password").await;
     confirmed.map_err(|error| form.explain(error))?;
-    let registered = accounts.register_agent(caller, body.agent).await?;
-    Ok(Data::created(RegisteredAgentView::new(&registered)))
+    let registered = accounts.register_agent_once(caller, body.agent, once).await?;
+    Ok(Data::created(RegisteredAgentView::new(&registered, **features)))
 }

@@ -4,13 +4,14 @@ use actix_web::{HttpResponse, web};
 use domain::account::{
     AccountService, AgentBio, AgentChanges, AgentDescription, AgentName, AgentTag, ModelType,
 };
-use domain::delivery::MaxAttempts;
+use domain::delivery::{Claims, MaxAttempts};
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{flag, line, some_text, text};
+use http_wire::features::Features;
+use http_wire::openapi::schema::{flag, line, some_text, text, word};
 use http_wire::path::AgentPath;
-use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson, known};
 use http_wire::view::AgentView;
 
 /// The changes; at least one is required.
@@ -27,10 +28,11 @@ impl FromBody for UpdateAgentBody {
         let model_type = body.clearable_text("model_type", text().max(100), |text| ModelType::new(&text));
         let bio = body.clearable_text("bio", text().max(2_000), |text| AgentBio::new(&text));
         let tags = body.texts_if_given("tags", line(50), AgentTag::MAX_COUNT, AgentTag::new);
-        let [listed_in_directory, registry_access, shared_with_organization, foreign_access] =
-            ["listed_in_directory", "registry_access", "shared_with_organization", "foreign_access"]
+        let [listed_in_directory, registry_access, shared_with_organization, foreign_access, a2a] =
+            ["listed_in_directory", "registry_access", "shared_with_organization", "foreign_access", "a2a"]
                 .map(|name| body.optional_flag(name, flag()));
         let max_attempts = body.clearable_number("max_attempts", 1..=MaxAttempts::MAX, MaxAttempts::new);
+        let claims = body.text_if_given("claims", word(Claims::WORDS), known(Claims::parse));
         let changes = AgentChanges {
             name: name?,
             description: description?,
@@ -42,6 +44,8 @@ impl FromBody for UpdateAgentBody {
             shared_with_organization: shared_with_organization?,
             foreign_access: foreign_access?,
             max_attempts: max_attempts?,
+            claims: claims?,
+            a2a: a2a?,
         };
         if changes == AgentChanges::default() {
             return Err(body.fault("name", "must name at least one field to change"));
@@ -66,6 +70,7 @@ pub(crate) async fn update_agent(
     path: AgentPath,
     StrictJson { body, .. }: StrictJson<UpdateAgentBody>,
     accounts: web::Data<AccountService>,
+    features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
-    Ok(Data::ok(AgentView::new(&accounts.update_agent(caller, path.agent, body.0).await?)))
+    Ok(Data::ok(AgentView::new(&accounts.update_agent(caller, path.agent, body.0).await?, **features)))
 }

@@ -7,8 +7,9 @@ use domain::login::Password;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
+use http_wire::idempotent::IdempotentJson;
 use http_wire::openapi::schema::{flag, line, uuid};
-use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson, id};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, id};
 use http_wire::view::CreatedKeyView;
 
 use crate::confirm::{Confirmation, current_password};
@@ -49,12 +50,13 @@ impl FromBody for CreateKeyBody {
 pub(crate) async fn create(
     UserAuth(caller): UserAuth,
     confirmation: Confirmation,
-    StrictJson { body, form }: StrictJson<CreateKeyBody>,
+    IdempotentJson { body, form, once }: IdempotentJson<CreateKeyBody>,
     accounts: web::Data<AccountService>,
 ) -> Result<HttpResponse, ApiError> {
     let CreateKeyBody { key, current_password } = body;
     let confirmed = confirmation.check(current_password, "/api_key/current_password").await;
     confirmed.map_err(|error| form.explain(error))?;
-    let created = accounts.create_key(caller.user, key).await.map_err(|error| form.explain(error))?;
+    let created = accounts.create_key_once(caller.user, key, once).await;
+    let created = created.map_err(|error| form.explain(error))?;
     Ok(Data::created(CreatedKeyView::new(&created)))
 }

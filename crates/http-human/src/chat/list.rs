@@ -4,7 +4,7 @@ use std::slice;
 
 use actix_web::{HttpResponse, web};
 use domain::activity::ActivityService;
-use domain::chat::{ChatDetails, ChatKind, ChatListing, ChatParts, ChatService, ChatSort, ChatStatus};
+use domain::chat::{ChatKind, ChatListing, ChatService, ChatSort, ChatStatus};
 use domain::page::Order;
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
@@ -13,27 +13,9 @@ use http_wire::error::ApiError;
 use http_wire::page::PageQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Rejected;
-use http_wire::view::{ListedChatView, MessageView};
+use http_wire::view::MessageView;
 
-/// The optional parts of the list and of its rows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Include {
-    AgentRooms,
-    Participants,
-    LastMessage,
-    Membership,
-    Unread,
-    TotalCount,
-}
-
-const INCLUDES: [(&str, Include); 6] = [
-    ("agent_rooms", Include::AgentRooms),
-    ("participants", Include::Participants),
-    ("last_message", Include::LastMessage),
-    ("membership", Include::Membership),
-    ("unread", Include::Unread),
-    ("total_count", Include::TotalCount),
-];
+use super::include::{Include, OF_LIST, parts, shown};
 
 /// The sort keys.
 const SORTS: [(&str, ChatSort); 2] = [("inserted_at", ChatSort::Created), ("updated_at", ChatSort::Updated)];
@@ -52,23 +34,16 @@ impl FromQuery for ListChatsQuery {
         let kind = query.word("type", ChatKind::WORDS, "Only this kind.", ChatKind::parse);
         let sort = query.named("sort_by", &SORTS, "Sort key.");
         let order = query.word("order", Order::WORDS, "Sort direction; descending by default.", Order::parse);
-        let include = query.items("include", &INCLUDES, "What to include in the list and in each room.");
+        let include = query.items("include", &OF_LIST, "What to include in the list and in each room.");
         let (include, (sort_by, sort)) = (include?, sort?.unwrap_or(SORTS[0]));
         let wants = |item| include.contains(&item);
-        let parts = ChatParts {
-            details: true,
-            participants: wants(Include::Participants),
-            last_message: wants(Include::LastMessage),
-            membership: wants(Include::Membership),
-            unread: wants(Include::Unread),
-        };
         let listing = ChatListing {
             agent_rooms: wants(Include::AgentRooms),
             status: status?,
             kind: kind?,
             sort,
             order: order?.unwrap_or(Order::Descending),
-            parts,
+            parts: parts(&include),
         };
         Ok(Self { page: page?, listing, sort_by, total_count: wants(Include::TotalCount) })
     }
@@ -102,12 +77,7 @@ pub(crate) async fn list(
     let last_messages = page.rows.iter().filter_map(|listed| listed.last_message.as_ref());
     let bytes = last_messages.map(|message| MessageView::bytes(slice::from_ref(message))).sum();
     let list = ok_off_thread(bytes, move || {
-        let none = ChatDetails::default();
-        let rows = page.rows.iter().map(|listed| {
-            let details = listed.details.as_ref().unwrap_or(&none);
-            let work = activity.work_status(listed.chat.id, details);
-            ListedChatView::new(listed, details, work, listing.parts, |one| chats.is_online(one))
-        });
+        let rows = page.rows.iter().map(|listed| shown(listed, listing.parts, &chats, &activity));
         List::new(rows, metadata).encode()
     });
     Ok(window.mark(list.await?))

@@ -3,6 +3,7 @@
 mod create;
 mod delete;
 mod find;
+mod include;
 mod list;
 mod mark_read;
 mod rename;
@@ -11,5 +12,5 @@ pub(crate) use create::create;
 pub(crate) use delete::remove;
 pub(crate) use find::{FindChatQuery, find};
 pub(crate) use list::{ListChatsQuery, list};
-pub(crate) use mark_read::{MarkReadBody, mark_read};
+pub(crate) use mark_read::{MarkReadBody, mark_all_read, mark_read};
 pub(crate) use rename::rename;

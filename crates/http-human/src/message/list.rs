@@ -2,7 +2,7 @@
 //! around a message, or around a time.
 
 use actix_web::{HttpResponse, web};
-use domain::id::MessageId;
+use domain::id::{MessageId, Sequence};
 use domain::message::{Anchor, HistoryFilter, Kinds, Message, MessageKind, MessageService};
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
@@ -24,7 +24,7 @@ const UNUSED_KINDS: [(&str, Option<MessageKind>); 2] = [("system", None), ("part
 pub(crate) struct ListMessagesQuery {
     page: PageQuery,
     filter: HistoryFilter,
-    /// The given ones of `after`, `before`, `around` and `at`.
+    /// The given ones of `after`, `before`, `around`, `at`, and `from_sequence`.
     anchors: Vec<Anchor>,
 }
 
@@ -47,6 +47,8 @@ impl FromQuery for ListMessagesQuery {
             anchor("around", "Messages around this message.", Anchor::Around),
         ];
         let at = instant::named(query, "at", "Messages around the first one at this time or later.");
+        let from = query
+            .positive("from_sequence", "Messages around the first one with this sequence or a later one.");
         let (page, since, mut some) = (page?, since?, some?);
         some.extend(kind?.map(|(_, kind)| kind));
         if since.is_some() && page.continues() {
@@ -59,6 +61,7 @@ impl FromQuery for ListMessagesQuery {
         let filter = HistoryFilter { kinds, since, root: root?, oldest_first: false };
         let mut anchors = anchors.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
         anchors.extend(at?.map(Anchor::At));
+        anchors.extend(from?.map(|sequence| Anchor::From(Sequence::new(sequence.into()))));
         Ok(Self { page, filter, anchors })
     }
 }
@@ -101,8 +104,8 @@ async fn ok(rows: Vec<Message>, metadata: HistoryMetadata) -> Result<HttpRespons
     ok_off_thread(MessageView::bytes(&rows), move || encode(&rows)).await
 }
 
-/// Page metadata. `has_older` and `has_newer` are present if the request has `after`, `before`, `around`, or
-/// `at`.
+/// Page metadata. `has_older` and `has_newer` are present if the request has `after`, `before`, `around`,
+/// `at`, or `from_sequence`.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct HistoryMetadata {
     #[serde(flatten)]
@@ -121,11 +124,12 @@ impl ListMessagesQuery {
         if let ([anchor], Some(limit), false) = (self.anchors.as_slice(), limit, is_filtered) {
             return Ok((*anchor, limit));
         }
-        let message = "Use only one of after, before, around, and at, and none of them with cursor, since, root, or page.";
+        let message = "Use only one of after, before, around, at, and from_sequence, and none of them with cursor, since, root, or page.";
         let pointer = match self.anchors.last() {
             Some(Anchor::After(_)) => "/after",
             Some(Anchor::Before(_)) => "/before",
             Some(Anchor::At(_)) => "/at",
+            Some(Anchor::From(_)) => "/from_sequence",
             Some(Anchor::Around(_)) | None => "/around",
         };
         Err(ApiError::new(ErrorCode::InvalidParams, message).with_detail(pointer, "cannot be combined"))

@@ -6,7 +6,7 @@ use actix_web::{HttpResponse, web};
 use domain::account::AdministrationService;
 use domain::id::{NodeId, ParticipantId};
 use domain::operator::OperatorService;
-use http_wire::auth::UserAuth;
+use http_wire::auth::OperatorAuth;
 use http_wire::envelope::{Data, List};
 use http_wire::error::ApiError;
 use http_wire::page::{CursorQuery, PageMetadata};
@@ -15,7 +15,7 @@ use http_wire::view::{DisconnectView, OpenConnectionView, OverviewView, Shown, T
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::cursors;
+use super::{RecentAnswers, cursors};
 
 /// Metadata of the list of open connections.
 #[derive(Serialize, ToSchema)]
@@ -28,40 +28,45 @@ pub(crate) struct ConnectionsMetadata {
 }
 
 pub(crate) async fn show_overview(
+    OperatorAuth(operator): OperatorAuth,
     _: StrictQuery<NoQuery>,
     server: web::Data<OperatorService>,
+    answers: web::Data<RecentAnswers>,
 ) -> Result<HttpResponse, ApiError> {
-    let overview = server.overview().await?;
+    let overview = answers.overview.get((), true, async |()| server.overview(operator).await).await?;
     Ok(Data::ok(OverviewView::new(&overview)))
 }
 
 pub(crate) async fn show_throughput(
+    OperatorAuth(operator): OperatorAuth,
     _: StrictQuery<NoQuery>,
     server: web::Data<OperatorService>,
 ) -> Result<HttpResponse, ApiError> {
-    Ok(Data::ok(ThroughputView::new(&server.throughput(), server.node())))
+    Ok(Data::ok(ThroughputView::new(&server.throughput(operator), server.node())))
 }
 
 pub(crate) async fn list_connections(
-    UserAuth(operator): UserAuth,
+    OperatorAuth(operator): OperatorAuth,
     StrictQuery(query): StrictQuery<CursorQuery>,
     server: web::Data<OperatorService>,
 ) -> Result<HttpResponse, ApiError> {
-    let window = query.window(cursors("connections", operator))?;
-    let page = server.connections(window.request.clone()).await?;
+    // The numbers of sockets, and so the cursors, are those of one run of one server.
+    let run = format!("connections/{:?}/{}", server.node(), server.started_at());
+    let window = query.window(cursors(&run, operator))?;
+    let page = server.connections(operator, window.request.clone()).await?;
     let metadata = ConnectionsMetadata { page: window.metadata(&page), node_id: server.node().map(Shown) };
     Ok(List::ok(page.rows.iter().map(OpenConnectionView::new), metadata))
 }
 
 pub(crate) async fn list_disconnects(
-    UserAuth(operator): UserAuth,
+    OperatorAuth(operator): OperatorAuth,
     StrictQuery(query): StrictQuery<CursorQuery>,
     accounts: web::Data<AdministrationService>,
 ) -> Result<HttpResponse, ApiError> {
     let window = query.window(cursors("disconnects", operator))?;
-    let page = accounts.disconnects(window.request.clone()).await?;
+    let page = accounts.disconnects(operator, window.request.clone()).await?;
     let of = page.rows.iter().map(|row| ParticipantId::Agent(row.agent)).collect::<Vec<_>>();
-    let (_, agents) = accounts.accounts_of(&of).await?;
+    let (_, agents) = accounts.accounts_of(operator, &of).await?;
     let agents = agents.into_iter().map(|agent| (agent.id, agent)).collect::<HashMap<_, _>>();
     let rows = page.rows.iter().map(|row| DisconnectView::new(row, agents.get(&row.agent)));
     Ok(List::ok(rows, window.metadata(&page)))

@@ -10,11 +10,11 @@ use http_wire::strict_json::{FromBody, NoBody, ObjectReader, Rejected, StrictJso
 use super::show::shown;
 
 /// The reason.
-pub(crate) struct PauseBody(PauseReason);
+pub(crate) struct PauseBody(pub(crate) PauseReason);
 
 impl FromBody for PauseBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        let schema = some_text(PauseReason::MAX_CHARS).about("Why; all members can read it.");
+        let schema = some_text(PauseReason::MAX_CHARS).about("Why; it is shown with the pause.");
         body.text("reason", schema, PauseReason::new).map(Self)
     }
 }

@@ -6,11 +6,11 @@ use http_wire::handlers;
 use http_wire::openapi::{Endpoint, delete, get, patch, post, put};
 use http_wire::page::{CursorQuery, PageMetadata};
 use http_wire::view::{
-    ChatDetailsView, ChatView, ListedChatView, MarkedReadView, MessageView, ParticipantView, ReceiptView,
-    SentMessageView, TreeMessageView, TreeMetadata,
+    BulkDeletionView, ChatDetailsView, ChatView, ListedChatView, MarkedReadView, MarkedRoomsView,
+    MessageView, ParticipantView, ReceiptView, SentMessageView, TreeMessageView, TreeMetadata,
 };
 
-use crate::{chat, message, participant};
+use crate::{bulk_deletion, chat, message, participant};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
@@ -23,10 +23,20 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .body::<CreateChatBody>()
             .idempotent()
             .answers::<ChatDetailsView<'_>>(201),
+        post("/chats/read", chat::mark_all_read)
+            .named("markAllChatsRead", "Mark all chats of the caller as read")
+            .answers::<MarkedRoomsView>(200),
+        post("/chats/bulk-delete", bulk_deletion::delete_chats)
+            .named(
+                "deleteChats",
+                "Delete up to 100 chats for all participants, in the background (owners only)",
+            )
+            .body::<bulk_deletion::DeleteChatsBody>()
+            .answers::<BulkDeletionView<'_>>(202),
         get("/chats/{chat_id}", chat::find)
             .named("findChat", "Show a chat that the caller or one of their agents participates in")
             .query::<chat::FindChatQuery>()
-            .answers::<ChatDetailsView<'_>>(200),
+            .answers::<ListedChatView<'_>>(200),
         patch("/chats/{chat_id}", chat::rename)
             .named("renameChat", "Rename a chat, or set its default deadline (owners only)")
             .body::<RenameChatBody>()
@@ -35,7 +45,10 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named("deleteChat", "Delete a chat for all participants (owners only)")
             .answers::<ChatView<'_>>(200),
         put("/chats/{chat_id}/read", chat::mark_read)
-            .named("markChatRead", "Mark a chat as read up to a message, or messages of it as unread")
+            .named(
+                "markChatRead",
+                "Mark a chat as read up to a message, mark messages as unread, or mute the chat",
+            )
             .body::<chat::MarkReadBody>()
             .answers::<MarkedReadView>(200)
             .refuses(&[403]),
@@ -47,6 +60,11 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named("addParticipant", "Add a peer to a chat")
             .body::<AddParticipantBody>()
             .answers::<ParticipantView<'_>>(201)
+            .refuses(&[409]),
+        patch("/chats/{chat_id}/participants/{participant_id}", participant::set_role)
+            .named("setParticipantRole", "Change the role of a participant (owners and admins only)")
+            .body::<participant::SetParticipantRoleBody>()
+            .answers::<ParticipantView<'_>>(200)
             .refuses(&[409]),
         delete("/chats/{chat_id}/participants/{participant_id}", handlers::participant::remove::<UserAuth>)
             .named("removeParticipant", "Remove a participant from a chat, or leave it")

@@ -2,7 +2,7 @@
 
 use http_wire::openapi::{Endpoint, get, post};
 use http_wire::page::{CursorQuery, PageMetadata};
-use http_wire::view::{ChatDetailsView, ExecutionView, OrganizationView};
+use http_wire::view::{AgentView, ChatDetailsView, ExecutionView, OrganizationView};
 
 use crate::{control, organization};
 
@@ -24,6 +24,16 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                 "Interrupt the turns that one of the caller's agents has open, in all chats",
             )
             .answers::<ExecutionView>(200),
+        post("/agents/{agent_id}/pause", control::pause_agent)
+            .named(
+                "pauseAgent",
+                "Stop an agent in all of its chats until it is resumed (only its owner and admins of the organization)",
+            )
+            .body::<organization::PauseBody>()
+            .answers::<AgentView<'_>>(200),
+        post("/agents/{agent_id}/resume", control::resume_agent)
+            .named("resumeAgent", "Resume a paused agent (only its owner and admins of the organization)")
+            .answers::<AgentView<'_>>(200),
         post("/organization/pause", organization::pause)
             .named("pauseOrganization", "Stop every agent in every chat of the organization (admins only)")
             .body::<organization::PauseBody>()

@@ -39,7 +39,7 @@ async fn an_agent_is_changed_by_its_owner() {
     let path = format!("/agents/{}", api.helper.id);
     let before = api.get(&api.ann, &path).await.data().clone();
     let body = json!({"agent": {
-        "name": "Aide", "bio": "Helps.\nA lot.", "max_attempts": 3, "tags": ["a", "b", "a"], "listed_in_directory": true,
+        "name": "Aide", "bio": "Helps.\nA lot.", "max_attempts": 3, "claims": "exclusive", "a2a": true, "tags": ["a", "b", "a"], "listed_in_directory": true,
         "registry_access": false, "shared_with_organization": true, "foreign_access": true, "model_type": "m",
     }});
     let answer = api.patch(&api.ann, &path, body).await;
@@ -49,6 +49,8 @@ async fn an_agent_is_changed_by_its_owner() {
         ("name", json!("Aide")),
         ("bio", json!("Helps.\nA lot.")),
         ("max_attempts", json!(3)),
+        ("claims", json!("exclusive")),
+        ("a2a", json!(true)),
         ("tags", json!(["a", "b"])),
         ("listed_in_directory", json!(true)),
         ("registry_access", json!(false)),
@@ -77,11 +79,14 @@ async fn an_agent_is_changed_by_its_owner() {
         (json!({"tags": ["a\nb"]}), (422, "validation_error", vec!["/tags"])),
         (json!({"tags": [1]}), (422, "validation_error", vec!["/tags"])),
         (json!({"bio": "x".repeat(2001)}), (422, "validation_error", vec!["/bio"])),
+        (json!({"claims": "mine"}), (422, "validation_error", vec!["/claims"])),
+        (json!({"claims": null}), (422, "validation_error", vec!["/claims"])),
         (json!({"max_attempts": 0}), (422, "validation_error", vec!["/max_attempts"])),
         (json!({"max_attempts": 1001}), (422, "validation_error", vec!["/max_attempts"])),
         (json!({"max_attempts": 1.5}), (422, "validation_error", vec!["/max_attempts"])),
         (json!({"max_attempts": "3"}), (422, "validation_error", vec!["/max_attempts"])),
         (json!({"listed_in_directory": "yes"}), (422, "validation_error", vec!["/listed_in_directory"])),
+        (json!({"a2a": null}), (422, "validation_error", vec!["/a2a"])),
         (json!({"agent": {"is_global": true}}), (400, "bad_request", vec!["/agent/is_global"])),
         (json!({"handle": "x"}), (400, "bad_request", vec!["/handle"])),
     ] {

@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use actix_web::http::Method;
+use actix_web::test::TestRequest;
 use domain::account::{Disconnect, EndReason, LastDisconnect};
 use domain::delivery::DeliveryStep;
 use domain::id::{MessageId, ParticipantId};
 use domain::ports::Clock;
+use domain::services::{Ports, Services};
 use serde_json::{Value, json};
 
+use crate::BASE;
 use crate::harness::Api;
 
 #[actix_web::test]
@@ -21,12 +24,12 @@ async fn a_registered_agent_comes_with_its_key_once() {
     let now = api.now();
     let expected = json!({
         "id": agent["id"], "name": "Größe & Co", "handle": "ann/groesse-co", "slug": "groesse-co",
-        "description": "Weighs things.", "bio": null, "model_type": null, "tags": [], "max_attempts": null, "is_external": true, "is_global": false,
+        "description": "Weighs things.", "bio": null, "model_type": null, "tags": [], "max_attempts": null, "claims": "shared", "a2a": false, "is_external": true, "is_global": false,
         "listed_in_directory": agent["listed_in_directory"], "registry_access": agent["registry_access"],
         "shared_with_organization": agent["shared_with_organization"], "foreign_access": false,
-        "system_prompt_id": null, "avatar_url": null,
+        "system_prompt_id": null, "avatar_url": null, "pause": null,
         "owner_id": api.ann.id.to_string(), "owner_uuid": api.ann.id.to_string(),
-        "feature_flags": {"ff_file_transfer": false, "ff_room_tasks": false},
+        "feature_flags": {"ff_file_transfer": true, "ff_room_tasks": true},
         "created_at": now, "inserted_at": now, "updated_at": now,
     });
     assert_eq!(agent, expected);
@@ -37,6 +40,35 @@ async fn a_registered_agent_comes_with_its_key_once() {
     assert!(!listed.body.to_string().contains(&key));
     let rows = listed.data().as_array().unwrap();
     assert!(rows.contains(&agent), "the list shows the same record");
+}
+
+/// Every answer with an agent says the same of the server.
+#[actix_web::test]
+async fn owners_are_told_whether_there_are_boards() {
+    let api = Api::new().await;
+    let off = Services::new(Ports { max_tasks: 0, ..api.world.ports.clone() });
+    let own = format!("/agents/{}", api.helper.id);
+    let new = json!({"agent": {"name": "New", "description": "x"}});
+    let calls = [
+        (Method::GET, "/agents".to_owned(), Value::Null),
+        (Method::GET, "/agents?include=work".to_owned(), Value::Null),
+        (Method::GET, own.clone(), Value::Null),
+        (Method::POST, "/agents/register".to_owned(), new),
+        (Method::POST, "/agents".to_owned(), json!({"agent": {"name": "Platform"}})),
+        (Method::PATCH, own.clone(), json!({"agent": {"bio": "Helps"}})),
+        (Method::POST, format!("{own}/pause"), json!({"reason": "costs"})),
+        (Method::POST, format!("{own}/resume"), Value::Null),
+        (Method::POST, format!("{own}/rotate-key"), Value::Null),
+    ];
+    for (method, path, body) in calls {
+        let request = TestRequest::with_uri(&format!("{BASE}{path}")).method(method);
+        let request = request.insert_header(("x-api-key", api.ann.key.as_str()));
+        let request = if body.is_null() { request } else { request.set_json(body) };
+        let answer = api.send_to(&off, request).await;
+        let text = answer.body.to_string();
+        assert!(text.contains("\"ff_room_tasks\":false"), "{path}: {text}");
+        assert!(!text.contains("\"ff_room_tasks\":true"), "{path}: {text}");
+    }
 }
 
 #[actix_web::test]

@@ -204,6 +204,8 @@ async fn removal() {
     }
     let nothing = api.post(&api.ann, "/contacts/remove", json!({})).await;
     assert_eq!(nothing.refusal(), (400, "bad_request", vec!["/contact_id"]));
+    let odd = api.post(&api.ann, "/contacts/remove", json!({"contact_id": "odd"})).await;
+    assert_eq!(odd.refusal(), (422, "validation_error", vec!["/contact_id"]));
     let unknown = api.post(&api.ann, "/contacts/remove", json!({"handle": "nobody"})).await;
     assert_eq!(unknown.code(), (404, "not_found"));
 }

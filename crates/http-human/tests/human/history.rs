@@ -223,6 +223,7 @@ async fn what_lies_around_a_message() {
         (format!("before={}&limit=2", at(2)), vec![at(1), at(0)], false, true),
         (format!("around={}&limit=3", at(3)), vec![at(4), at(3), at(2)], true, true),
         ("at=2026-01-01T00:00:00Z&limit=3".to_owned(), vec![at(2), at(1), at(0)], false, true),
+        ("from_sequence=4&limit=3".to_owned(), vec![at(4), at(3), at(2)], true, true),
         (format!("at={last}&limit=2&message_types=text"), vec![at(6), at(5)], true, false),
     ] {
         let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
@@ -246,6 +247,7 @@ async fn what_lies_around_a_message() {
         (format!("around={}&page_size=5", at(1)), "/around"),
         (format!("before={}&at={last}", at(1)), "/at"),
         (format!("at={last}&page=1"), "/at"),
+        ("from_sequence=4&page=1".to_owned(), "/from_sequence"),
     ] {
         let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
         assert_eq!(answer.refusal(), (422, "invalid_params", vec![pointer]), "{query}");

@@ -241,6 +241,26 @@ async fn an_agents_key_is_replaced() {
     assert_eq!(api.post(&api.ann, &path, Value::Null).await.code(), (409, "conflict"));
 }
 
+#[actix_web::test]
+async fn a_key_is_replaced_on_either_path() {
+    let api = Api::new().await;
+    let path = format!("/agents/{}/api-key/regenerate", api.helper.id);
+    let answer = api.post(&api.ann, &path, Value::Null).await;
+    assert_eq!((answer.status, &answer.data()["agent"]["id"]), (200, &json!(api.helper.id.to_string())));
+    let key = answer.data()["credentials"]["api_key"].as_str().unwrap();
+    assert_eq!(status_with(&api, &api.helper.key).await, 401);
+    assert_eq!(status_with(&api, key).await, 403, "good, but an agent's");
+    assert_eq!(api.post(&api.bob, &path, Value::Null).await.code(), (404, "not_found"));
+    // A key that is limited to the agent makes no key that outlives it.
+    let limits = json!({"api_key": {"name": "limited", "agent_id": api.helper.id.to_string()}});
+    let limited = api.post(&api.ann, "/api-keys", limits).await;
+    let limited = limited.data()["credentials"]["api_key"].as_str().unwrap().to_owned();
+    for path in [path, "/agents/bulk-delete".to_owned(), "/chats/bulk-delete".to_owned()] {
+        let refused = api.call(&limited, Method::POST, &path, &Value::Null).await;
+        assert_eq!(refused.code(), (403, "forbidden"), "{path}");
+    }
+}
+
 /// The last key too; the operator can create another.
 #[actix_web::test]
 async fn the_last_key_may_be_revoked() {

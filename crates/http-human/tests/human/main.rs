@@ -5,11 +5,16 @@ mod access;
 mod agent_records;
 mod agents;
 mod audit;
+#[path = "../../../http-wire/tests/edge/boards.rs"]
+mod boards;
 mod budgets;
+mod bulk_deletions;
 mod chats;
 mod contacts;
 mod control;
 mod credentials;
+#[path = "../../../http-wire/tests/edge/files.rs"]
+mod files;
 mod generic;
 #[path = "../../../http-wire/tests/edge/harness.rs"]
 mod harness;
@@ -28,6 +33,7 @@ mod rooms;
 #[path = "../../../http-wire/tests/edge/shared.rs"]
 mod shared;
 mod usage;
+mod webhooks;
 mod work;
 
 use domain::chat::Role;
@@ -42,6 +48,11 @@ const BASE: &str = "/api/v1/me";
 impl Api {
     fn caller(&self) -> &Account {
         &self.ann
+    }
+
+    /// The caller's id, type, name, and handle.
+    fn shown_caller(&self) -> (String, &'static str, &'static str, &str) {
+        (self.ann.id.to_string(), "User", "ann Example", &self.ann.handle)
     }
 
     /// A room of Ann (owner), Helper and Scout (members).

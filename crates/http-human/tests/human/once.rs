@@ -68,6 +68,47 @@ async fn a_key_must_be_sound() {
     }
 }
 
+/// The repetition gets another key for the same agent, and the first is no longer good.
+#[actix_web::test]
+async fn a_repeated_request_for_a_key_replaces_the_lost_one() {
+    let api = Api::new().await;
+    let key = |answer: &Answer| answer.data()["credentials"]["api_key"].as_str().unwrap().to_owned();
+    let good = async |key: &str| api.world.accounts.authenticate(key).await.is_ok();
+    let body = json!({"agent": {"name": "Writer", "description": "Writes."}});
+    let first = post(&api, &api.ann.key, "/agents/register", &["k"], &body).await;
+    assert_eq!(first.status, 201);
+    let again = post(&api, &api.ann.key, "/agents/register", &["k"], &body).await;
+    assert_eq!((again.status, &again.data()["agent"]), (201, &first.data()["agent"]));
+    assert_ne!(key(&again), key(&first));
+    let last = post(&api, &api.ann.key, "/agents/register", &["k"], &body).await;
+    let other = json!({"agent": {"name": "Other", "description": "Writes."}});
+    let other = post(&api, &api.ann.key, "/agents/register", &["k"], &other).await;
+    assert_eq!(other.refusal(), (422, "validation_error", vec!["Idempotency-Key"]));
+    assert!(!good(&key(&first)).await);
+    assert!(good(&key(&last)).await);
+    api.world.accounts.write_key_uses().await.unwrap();
+    let spent = post(&api, &api.ann.key, "/agents/register", &["k"], &body).await;
+    assert_eq!(spent.code(), (409, "conflict"));
+    assert!(good(&key(&last)).await);
+
+    let id = last.data()["agent"]["id"].as_str().unwrap();
+    let rotate = format!("/agents/{id}/rotate-key");
+    let rotated = post(&api, &api.ann.key, &rotate, &["k"], &json!({})).await;
+    let again = post(&api, &api.ann.key, &rotate, &["k"], &json!({})).await;
+    assert_eq!((again.status, &again.data()["agent"]), (200, &rotated.data()["agent"]));
+    assert!(!good(&key(&rotated)).await);
+    assert!(good(&key(&again)).await);
+
+    let body = json!({"api_key": {"name": "laptop"}});
+    let first = post(&api, &api.ann.key, "/api-keys", &["k"], &body).await;
+    let again = post(&api, &api.ann.key, "/api-keys", &["k"], &body).await;
+    assert_eq!((again.status, &again.data()["api_key"]["name"]), (201, &json!("laptop")));
+    assert!(!good(&key(&first)).await);
+    assert!(good(&key(&again)).await);
+    let other = post(&api, &api.ann.key, "/api-keys", &["k"], &json!({"api_key": {"name": "phone"}})).await;
+    assert_eq!(other.refusal(), (422, "validation_error", vec!["Idempotency-Key"]));
+}
+
 /// A request that was refused may be mended and sent under its key.
 #[actix_web::test]
 async fn a_refusal_does_not_use_up_the_key() {

@@ -14,14 +14,15 @@ use domain::account::{
     parse_email, parse_person_name,
 };
 use domain::id::{NodeId, ParticipantId};
+use domain::login::{CONFIRMED_FOR, Password, SessionKind};
 use domain::operator::{
     Condition, Counts, Finding, OpenSocket, OperatorService, STEP, Series, ServerFacts, ServerProbe,
     StoreKind,
 };
-use domain::plan::PlanName;
+use domain::plan::{Plan, PlanName};
 use domain::ports::Clock;
 use domain::time::Timestamp;
-use http_human::configure_operator;
+use http_human::{RecentAnswers, configure_operator};
 use http_wire::limit::RateLimitConfig;
 use http_wire::request_scope::RequestScope;
 use serde_json::{Value, json};
@@ -70,9 +71,24 @@ impl ServerProbe for FixedProbe {
         Counts::default().with(Series::Pushes, pushes).with(Series::UserSockets, 2)
     }
 
-    fn sockets(&self) -> Vec<OpenSocket> {
-        self.sockets.clone()
+    fn sockets(&self, before: u64, limit: usize) -> Vec<OpenSocket> {
+        self.sockets.iter().copied().filter(|socket| socket.number < before).take(limit).collect()
     }
+}
+
+/// A server that starts now.
+fn service(api: &Api) -> Arc<OperatorService> {
+    let socket = |number, who| OpenSocket { number, who, began_at: at(number), queued_bytes: 10 * number };
+    let ann = ParticipantId::User(api.ann.id);
+    let sockets = vec![socket(7, ParticipantId::Agent(api.helper.id)), socket(3, ann), socket(1, ann)];
+    let (world, probe) = (&api.world, FixedProbe { sockets, pushes: AtomicU64::new(5) });
+    Arc::new(OperatorService::new(
+        Arc::new(probe),
+        world.stores.status.clone(),
+        world.administration.clone(),
+        world.work.clone(),
+        world.clock.clone(),
+    ))
 }
 
 /// The world of the other tests, with an operator.
@@ -81,6 +97,7 @@ struct Scene {
     /// The key of the operator.
     root: String,
     service: Arc<OperatorService>,
+    answers: Data<RecentAnswers>,
 }
 
 impl Scene {
@@ -96,29 +113,37 @@ impl Scene {
         let key = world.accounts.mint_user_key();
         world.accounts.create_first_user(command, &key).await.unwrap().unwrap();
         let api = Api::in_world(world).await;
-        let socket =
-            |number, who| OpenSocket { number, who, began_at: at(number), queued_bytes: 10 * number };
-        let ann = ParticipantId::User(api.ann.id);
-        let sockets = vec![socket(1, ann), socket(7, ParticipantId::Agent(api.helper.id)), socket(3, ann)];
-        let (world, probe) = (&api.world, FixedProbe { sockets, pushes: AtomicU64::new(5) });
-        let service = OperatorService::new(
-            Arc::new(probe),
-            world.stores.status.clone(),
-            world.administration.clone(),
-            world.work.clone(),
-            world.clock.clone(),
-        );
-        Self { root: key.reveal().to_owned(), service: Arc::new(service), api }
+        let clock: Arc<dyn Clock> = api.world.clock.clone();
+        let answers = Data::new(RecentAnswers::new(&clock));
+        Self { root: key.reveal().to_owned(), service: service(&api), answers, api }
+    }
+
+    fn restart(&mut self) {
+        self.api.world.clock.advance(Duration::from_secs(1));
+        self.service = service(&self.api);
     }
 
     async fn call(&self, key: &str, method: Method, path: &str) -> Answer {
+        self.send(key, method, path, None).await
+    }
+
+    async fn send(&self, key: &str, method: Method, path: &str, body: Option<Value>) -> Answer {
         let app = App::new()
             .wrap(RequestScope)
             .configure(|config| self.api.register(config, RateLimitConfig::off()))
             .app_data(Data::from(self.service.clone()))
+            .app_data(self.answers.clone())
             .configure(configure_operator);
         let request = TestRequest::with_uri(&format!("/api/v1/operator{path}"));
-        call(&init_service(app).await, request.method(method).insert_header(("x-api-key", key))).await
+        // The key, or an access token.
+        let header = if key.starts_with("thnv_") {
+            ("x-api-key", key.to_owned())
+        } else {
+            ("authorization", format!("Bearer {key}"))
+        };
+        let request = request.method(method).insert_header(header);
+        let request = if let Some(body) = body { request.set_json(body) } else { request };
+        call(&init_service(app).await, request).await
     }
 
     async fn get(&self, path: &str) -> Answer {
@@ -134,8 +159,8 @@ fn at(second: u64) -> Timestamp {
     Timestamp::from_micros(0).plus(Duration::from_secs(second))
 }
 
-const LISTS: [&str; 7] =
-    ["/users", "/agents", "/work", "/organizations", "/connections", "/disconnects", "/audit"];
+const LISTS: [&str; 8] =
+    ["/users", "/agents", "/work", "/organizations", "/plans", "/connections", "/disconnects", "/audit"];
 
 #[actix_web::test]
 async fn only_operators_with_full_credentials_come_in() {
@@ -214,6 +239,74 @@ async fn accounts_are_listed_disabled_and_enabled() {
     assert_eq!(scene.post(&format!("/agents/{bob}/enable")).await.code(), (404, "not_found"));
 }
 
+#[actix_web::test]
+async fn accounts_are_found_by_a_part_of_the_name_or_handle() {
+    let scene = Scene::new().await;
+    assert_eq!(scene.get("/users?q=OT").await.column("handle"), ["root"]);
+    assert_eq!(scene.get("/users?q=").await.column("handle"), ["ann", "bob", "root"]);
+    assert_eq!(scene.get("/users?q=ann/").await.column("handle"), Vec::<&str>::new());
+    assert_eq!(scene.get("/agents?q=rival").await.column("handle"), ["bob/rival"]);
+    let first = scene.get("/agents?q=ann/&limit=1").await;
+    assert_eq!(first.column("handle"), ["ann/helper"]);
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let rest = scene.get(&format!("/agents?q=ann/&limit=1&cursor={cursor}")).await;
+    assert_eq!(rest.column("handle"), ["ann/scout"]);
+    assert_eq!(rest.body["metadata"]["has_more"], false);
+    let other = scene.get(&format!("/agents?q=bob&cursor={cursor}")).await;
+    assert_eq!(other.code(), (422, "cursor_filter_mismatch"));
+    let long = scene.get(&format!("/users?q={}", "a".repeat(202))).await;
+    assert_eq!(long.refusal(), (422, "validation_error", vec!["/q"]));
+}
+
+/// A session that was left open alone takes nothing from others.
+#[actix_web::test]
+async fn a_session_that_began_a_while_ago_disables_nobody_without_the_password() {
+    let scene = Scene::new().await;
+    let (api, world) = (&scene.api, &scene.api.world);
+    let reset = world.logins.issue_reset(&UserHandle::new("root").unwrap()).await.unwrap();
+    let password = Password::new("correct horse".to_owned()).unwrap();
+    let open = world.logins.reset_password(&reset.token, password, SessionKind::Browser).await.unwrap();
+    let token = &open.access.token;
+    world.clock.advance(CONFIRMED_FOR);
+    let plan = |current: &str| json!({"organization": {"plan": "enterprise", "current_password": current}});
+    let just = |current: &str| json!({"current_password": current});
+    let (user, agent) = (format!("/users/{}", api.bob.id), format!("/agents/{}", api.helper.id));
+    let organization = format!("/organizations/{}", api.ann.caller.organization);
+    for (method, path, right, wrong, at) in [
+        (
+            Method::POST,
+            format!("{user}/disable"),
+            just("correct horse"),
+            just("battery"),
+            "/current_password",
+        ),
+        (
+            Method::POST,
+            format!("{agent}/disable"),
+            just("correct horse"),
+            just("battery"),
+            "/current_password",
+        ),
+        (
+            Method::PATCH,
+            organization,
+            plan("correct horse"),
+            plan("battery"),
+            "/organization/current_password",
+        ),
+    ] {
+        let refused = scene.send(token, method.clone(), &path, Some(wrong)).await;
+        assert_eq!(refused.refusal(), (422, "validation_error", vec![at]), "{path}");
+        assert_eq!(scene.send(token, method, &path, Some(right)).await.status, 204, "{path}");
+    }
+    // Without any, and for what gives back.
+    let disable = format!("{user}/disable");
+    let refused = scene.call(token, Method::POST, &disable).await;
+    assert_eq!(refused.refusal(), (422, "validation_error", vec!["/current_password"]));
+    assert_eq!(scene.call(token, Method::POST, &format!("{user}/enable")).await.status, 204);
+    assert_eq!(scene.post(&disable).await.status, 204, "with a key");
+}
+
 /// Figures and names only: what was written is nowhere.
 #[actix_web::test]
 async fn work_is_shown_without_contents() {
@@ -262,10 +355,56 @@ async fn organizations_are_listed_with_what_they_use() {
 }
 
 #[actix_web::test]
-async fn connections_are_shown_while_they_last_and_after() {
+async fn an_organization_is_given_another_plan() {
     let scene = Scene::new().await;
-    let api = &scene.api;
+    let small = Plan { agents: Some(3), name: PlanName::new("small").unwrap(), ..Plan::enterprise() };
+    scene.api.world.plans.configure(vec![small]).await.unwrap();
+    let plans = scene.get("/plans").await;
+    let named = |row: &Value| (row["name"].clone(), row["agents"].clone(), row["organizations"].clone());
+    let rows = plans.data().as_array().unwrap().iter().map(named).collect::<Vec<_>>();
+    assert_eq!(rows, [(json!("enterprise"), Value::Null, json!(3)), (json!("small"), json!(3), json!(0))]);
+    let path = format!("/organizations/{}", scene.api.ann.caller.organization);
+    let patch = async |path: &str, plan: &str| {
+        let body = json!({"organization": {"plan": plan}});
+        scene.send(&scene.root, Method::PATCH, path, Some(body)).await
+    };
+    scene.api.world.clock.advance(Duration::from_secs(1));
+    assert_eq!(patch(&path, "small").await.status, 204);
+    assert_eq!(scene.get("/organizations?limit=1").await.data()[0]["plan"]["name"], "small");
+    let entry = &scene.get("/audit?limit=1").await.data()[0].clone();
+    assert_eq!(
+        (&entry["action"], &entry["actor"]["name"], &entry["detail"]),
+        (&json!("plan.set"), &json!("root"), &json!("small"))
+    );
+    for plan in ["unknown", "No plan", ""] {
+        let refused = patch(&path, plan).await;
+        assert_eq!(refused.code(), (422, "validation_error"), "{plan}");
+        assert!(refused.body["error"]["details"]["/organization/plan"].is_array(), "{}", refused.body);
+    }
+    let nowhere = "/organizations/0190c5a4-0000-7000-8000-0000000000a1";
+    assert_eq!(patch(nowhere, "small").await.code(), (404, "not_found"));
+}
+
+#[actix_web::test]
+async fn a_key_of_anybody_is_revoked() {
+    let scene = Scene::new().await;
+    let keys = scene.api.call(&scene.api.ann.key, Method::GET, "/api-keys", &Value::Null).await;
+    let path = format!("/keys/{}", keys.data()[0]["id"].as_str().unwrap());
+    scene.api.world.clock.advance(Duration::from_secs(1));
+    let revoked = scene.call(&scene.root, Method::DELETE, &path).await;
+    assert_eq!((revoked.status, &revoked.data()["id"]), (200, &keys.data()[0]["id"]));
+    let refused = scene.api.call(&scene.api.ann.key, Method::GET, "/api-keys", &Value::Null).await;
+    assert_eq!(refused.code(), (401, "unauthorized"));
+    assert_eq!(scene.call(&scene.root, Method::DELETE, &path).await.code(), (404, "not_found"));
+    let entry = &scene.get("/audit?limit=1").await.data()[0].clone();
+    assert_eq!((&entry["action"], &entry["actor"]["name"]), (&json!("key.revoked"), &json!("root")));
+}
+
+#[actix_web::test]
+async fn connections_are_shown_while_they_last_and_after() {
+    let mut scene = Scene::new().await;
     let open = scene.get("/connections?limit=2").await;
+    let api = &scene.api;
     let (helper, ann) = (api.helper.id.to_string(), api.ann.id.to_string());
     let row = |kind: &str, id: &str, handle: &str, name: &str, number: u64| {
         json!({
@@ -280,7 +419,6 @@ async fn connections_are_shown_while_they_last_and_after() {
     let rest = scene.get(&format!("/connections?limit=2&cursor={cursor}")).await;
     assert_eq!(rest.data(), &json!([row("User", &ann, "ann", "ann Example", 1)]));
     assert_eq!(rest.body["metadata"]["has_more"], false);
-
     assert_eq!(scene.get("/disconnects").await.data(), &json!([]));
     let now = api.world.clock.now();
     let last = LastDisconnect { at: now, reason: EndReason::SlowConsumer };
@@ -292,6 +430,11 @@ async fn connections_are_shown_while_they_last_and_after() {
         "ended_at": now.to_string(), "reason": "slow_consumer",
     }]);
     assert_eq!(ended.data(), &expected);
+
+    // After a restart, sockets have other numbers.
+    scene.restart();
+    let stale = scene.get(&format!("/connections?limit=2&cursor={cursor}")).await;
+    assert_eq!(stale.code(), (422, "validation_error"));
 }
 
 #[actix_web::test]

@@ -1,5 +1,6 @@
 //! The participants of a chat.
 
+use actix_web::http::Method;
 use domain::chat::Role;
 use domain::id::ChatId;
 use serde_json::json;
@@ -72,7 +73,7 @@ async fn adding_answers_the_participant() {
     let answer = api.post(&api.ann, &path(chat), json!({"participant_id": api.helper.id.to_string()})).await;
     let expected = json!({
         "id": api.helper.id.to_string(), "type": "Agent", "name": "Helper", "handle": "ann/helper",
-        "role": "member", "status": "inactive", "is_external": true,
+        "role": "member", "status": "inactive", "is_external": true, "joined_at": api.now(),
         "online": false, "connection_status": "disconnected",
         "description": answer.data()["description"],
     });
@@ -87,7 +88,7 @@ async fn refused_changes_have_their_status() {
     let chat = api.room().await;
     for (who, expected) in [
         (api.rival.id.to_string(), (404, "not_found")),
-        ("bob".to_owned(), (404, "not_found")),
+        ("bob".to_owned(), (422, "validation_error")),
         (api.helper.id.to_string(), (409, "conflict")),
     ] {
         assert_eq!(add(&api, chat, &who, "member").await.code(), expected, "{who}");
@@ -113,4 +114,28 @@ async fn wrong_bodies_are_refused() {
     let answer = api.post(&api.ann, &path(chat), json!({"participant": {"role": "king"}})).await;
     let pointers = vec!["/participant/participant_id", "/participant/role"];
     assert_eq!(answer.refusal(), (422, "validation_error", pointers));
+}
+
+#[actix_web::test]
+async fn roles_are_changed_by_those_who_may() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let at = |who: &dyn ToString| format!("{}/{}", path(chat), who.to_string());
+    let set = async |by: &testkit::TestUser, who: &dyn ToString, role: &str| {
+        let body = json!({"participant": {"role": role}});
+        api.call(&by.key, Method::PATCH, &at(who), &body).await
+    };
+    let changed = set(&api.ann, &api.helper.id, "admin").await;
+    assert_eq!((changed.status, &changed.data()["role"]), (200, &json!("admin")));
+    assert_eq!(changed.data()["id"], api.helper.id.to_string());
+    assert_eq!(set(&api.ann, &api.ann.id, "member").await.code(), (409, "conflict"), "the only owner");
+    assert_eq!(set(&api.ann, &api.bob.id, "admin").await.code(), (404, "not_found"));
+    assert_eq!(set(&api.bob, &api.helper.id, "member").await.code(), (404, "not_found"));
+    let wrong = set(&api.ann, &api.helper.id, "boss").await;
+    assert_eq!(wrong.refusal(), (422, "validation_error", vec!["/participant/role"]));
+    let cai = api.world.colleague("cai", "ann").await;
+    assert_eq!(add(&api, chat, cai.id, "member").await.status, 201);
+    assert_eq!(set(&cai, &api.helper.id, "member").await.code(), (403, "forbidden"));
+    assert_eq!(set(&api.ann, &cai.id, "owner").await.status, 200);
+    assert_eq!(set(&api.ann, &api.ann.id, "member").await.data()["role"], "member");
 }

@@ -1,4 +1,4 @@
-//! Pausing the organization, and its limit of hops.
+//! Pausing the organization or an agent, and the limits of the organization.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};
@@ -25,6 +25,58 @@ async fn admins_pause_and_resume_their_organization() {
     let resumed = api.post(&api.ann, "/organization/resume", Value::Null).await;
     assert_eq!((resumed.status, &resumed.data()["pause"]), (200, &Value::Null));
     assert_eq!(api.get(&api.ann, &format!("/chats/{chat}")).await.data()["work_status"], "idle");
+}
+
+#[actix_web::test]
+async fn owners_and_admins_pause_and_resume_an_agent() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let cai = api.world.colleague("cai", "ann").await;
+    let of_cai = api.world.agent(&cai, "Own").await;
+    let (agent, foreign) = (format!("/agents/{}", api.helper.id), format!("/agents/{}", of_cai.id));
+    let (pause, resume) = (format!("{agent}/pause"), format!("{agent}/resume"));
+    let reason = || json!({"reason": "wrong answers"});
+    for stranger in [&cai, &api.bob] {
+        assert_eq!(api.post(stranger, &pause, reason()).await.code(), (404, "not_found"));
+        assert_eq!(api.post(stranger, &resume, Value::Null).await.code(), (404, "not_found"));
+    }
+    let blank = api.post(&api.ann, &pause, json!({"reason": " "})).await;
+    assert_eq!(blank.refusal(), (422, "validation_error", vec!["/reason"]));
+    let paused = api.post(&api.ann, &pause, reason()).await;
+    let shown = json!({"since": api.now(), "reason": "wrong answers"});
+    assert_eq!((paused.status, &paused.data()["pause"]), (200, &shown));
+    assert_eq!(api.get(&api.ann, &agent).await.data()["pause"], shown);
+    let text = json!({"message": {"content": "hi", "mentions": [{"id": api.helper.id.to_string()}]}});
+    let sent = api.post(&api.ann, &format!("/chats/{chat}/messages"), text).await;
+    let recipient = &sent.data()["recipients"][0];
+    assert_eq!((&recipient["stopped"], &recipient["paused"]), (&json!(false), &json!(true)));
+    let receipts = format!("/chats/{chat}/messages/{}/receipts", sent.data()["id"].as_str().unwrap());
+    assert_eq!(api.get(&api.ann, &receipts).await.data()[0]["paused"], true);
+
+    let scope = json!({"api_key": {"name": "as helper", "agent_id": api.helper.id.to_string()}});
+    let limited = api.post(&api.ann, "/api-keys", scope).await;
+    let limited = limited.data()["credentials"]["api_key"].as_str().unwrap().to_owned();
+    let own = api.call(&limited, Method::POST, &resume, &Value::Null).await;
+    assert_eq!(own.code(), (403, "forbidden"), "who acts as the agent does not end its pause");
+    let resumed = api.post(&api.ann, &resume, Value::Null).await;
+    assert_eq!((resumed.status, &resumed.data()["pause"]), (200, &Value::Null));
+
+    assert_eq!(api.post(&api.ann, &format!("{foreign}/pause"), reason()).await.status, 200, "by an admin");
+    assert_eq!(api.post(&cai, &format!("{foreign}/resume"), Value::Null).await.status, 200);
+}
+
+#[actix_web::test]
+async fn admins_see_what_the_organization_has_used() {
+    let api = Api::new().await;
+    let cai = api.world.colleague("cai", "ann").await;
+    api.world.agent(&cai, "Own").await;
+    let before = api.get(&api.ann, "/organization").await.data()["used"].clone();
+    api.empty_room(cai.caller).await;
+    api.world.agent(&api.ann, "Another").await;
+    let used = api.get(&api.ann, "/organization").await.data()["used"].clone();
+    let more = |name: &str| used[name].as_u64().unwrap() - before[name].as_u64().unwrap();
+    assert_eq!((more("agents"), more("chats"), more("bytes")), (1, 1, 0));
+    assert_eq!(api.get(&cai, "/organization").await.data()["used"], Value::Null);
 }
 
 #[actix_web::test]

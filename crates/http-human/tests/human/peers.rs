@@ -107,7 +107,7 @@ async fn listed_agents_stand_in_the_directory() {
     api.patch(&api.bob, &path, json!({"listed_in_directory": true, "tags": ["fast"]})).await;
     let answer = api.get(&api.ann, "/directory").await;
     let card = json!({
-        "type": "Agent", "name": "Rival", "handle": "bob/rival", "description": "Rival of bob",
+        "id": api.rival.id.to_string(), "type": "Agent", "name": "Rival", "handle": "bob/rival", "description": "Rival of bob",
         "is_external": true, "tags": ["fast"], "is_contact": false, "online": false,
     });
     assert_eq!(*answer.data(), json!([card]));

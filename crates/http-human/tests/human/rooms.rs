@@ -143,6 +143,11 @@ async fn a_row_holds_what_is_asked_for() {
     );
     assert_eq!(seen["via_agent_ids"], json!([api.helper.id.to_string(), api.scout.id.to_string()]));
     assert_eq!(seen["last_message"], Value::Null);
+    // One room has the same parts.
+    for (chat, row) in [(mixed, own), (observed, seen)] {
+        let one = format!("/chats/{chat}?include=participants,last_message,membership");
+        assert_eq!(api.get(&api.ann, &one).await.data(), &row);
+    }
 }
 
 #[actix_web::test]
@@ -318,10 +323,15 @@ async fn rooms_are_marked_as_read_and_unread() {
         assert_eq!(row(observed), Value::Null, "an observer has no mark");
         row(mixed)
     };
-    let is = |count, mentions, read_sequence| json!({"count": count, "mentions": mentions, "read_sequence": read_sequence});
+    let state = |count, mentions, read_sequence, muted| json!({"count": count, "mentions": mentions, "read_sequence": read_sequence, "muted": muted});
+    let is = |count, mentions, read_sequence| state(count, mentions, read_sequence, false);
     assert_eq!(unread().await, is(2, 2, 0));
     for (body, expected) in [
         (json!({"message_id": first}), is(1, 1, 1)),
+        (json!({"muted": true}), state(1, 1, 1, true)),
+        (json!({"muted": false}), is(1, 1, 1)),
+        (json!({"muted": true, "unread": false}), state(1, 1, 1, true)),
+        (json!({"message_id": second, "muted": false}), is(0, 0, 2)),
         (json!({}), is(0, 0, 2)),
         (json!({"message_id": first, "unread": false}), is(0, 0, 2)),
         (json!({"message_id": second, "unread": true}), is(1, 1, 1)),
@@ -339,6 +349,8 @@ async fn rooms_are_marked_as_read_and_unread() {
         (mixed, json!({"unread": true}), 422, "validation_error"),
         (mixed, json!({"message_id": "x"}), 422, "validation_error"),
         (mixed, json!({"unread": "yes"}), 422, "validation_error"),
+        (mixed, json!({"muted": "yes"}), 422, "validation_error"),
+        (observed, json!({"muted": true}), 403, "forbidden"),
         (mixed, unknown, 404, "not_found"),
         (observed, json!({}), 403, "forbidden"),
     ] {
@@ -348,4 +360,16 @@ async fn rooms_are_marked_as_read_and_unread() {
     assert_eq!(api.call(&api.bob.key, Method::PUT, &path, &json!({})).await.code(), (404, "not_found"));
     let listed = api.get(&api.ann, "/chats").await;
     assert_eq!(listed.data()[0].get("unread"), None, "only on demand");
+}
+
+#[actix_web::test]
+async fn all_rooms_are_marked_as_read() {
+    let api = Api::new().await;
+    let [mixed, _, _] = rooms(&api).await;
+    api.world.send(api.helper.caller, mixed, "one", &[ParticipantId::User(api.ann.id)]).await;
+    for (rooms, user) in [(0, &api.bob), (1, &api.ann), (0, &api.ann)] {
+        let marked = api.call(&user.key, Method::POST, "/chats/read", &Value::Null).await;
+        assert_eq!((marked.status, &marked.data()["has_more"]), (200, &json!(false)));
+        assert_eq!(marked.data()["rooms"].as_array().unwrap().len(), rooms);
+    }
 }

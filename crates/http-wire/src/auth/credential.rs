@@ -111,6 +111,17 @@ pub fn of_generic_path(headers: &HeaderMap) -> Result<Credential<'_>, Unusable> 
     }
 }
 
+/// The credential of a door: `X-API-Key`, or `Authorization: Bearer` with a key or a token, since clients of other
+/// protocols know only that header.
+pub fn of_door(headers: &HeaderMap) -> Result<Credential<'_>, Unusable> {
+    match of_interface(headers)? {
+        Credential::Token(key) if !is_like_token(key) => {
+            sane(key, MAX_KEY_BYTES).map(Credential::Key).ok_or(Unusable::MalformedAuthorization)
+        }
+        credential => Ok(credential),
+    }
+}
+
 /// `Authorization` as scheme and credential; a single word has no scheme.
 fn authorization(headers: &HeaderMap) -> Result<(Option<&str>, &str), Unusable> {
     let value = headers.get(AUTHORIZATION).ok_or(Unusable::Missing)?.to_str();
@@ -183,6 +194,24 @@ mod tests {
             assert!(of_interface(&headers) == interface, "interface: {given:?}");
             assert!(of_generic_path(&headers) == generic, "generic: {given:?}");
         }
+    }
+
+    #[test]
+    fn a_door_takes_keys_and_tokens_from_either_header() {
+        let read = |name: &'static str, value: &[u8]| {
+            of_door(&headers(&[(name, value)])).map(|credential| match credential {
+                Credential::Key(text) => ("key", text.to_owned()),
+                Credential::Token(text) => ("token", text.to_owned()),
+                Credential::Invitation(text) => ("invitation", text.to_owned()),
+            })
+        };
+        assert_eq!(read("x-api-key", b"thnv_u_1"), Ok(("key", "thnv_u_1".to_owned())));
+        assert_eq!(read("authorization", b"Bearer thnv_u_1"), Ok(("key", "thnv_u_1".to_owned())));
+        assert_eq!(read("authorization", b"Bearer a.b.c"), Ok(("token", "a.b.c".to_owned())));
+        assert_eq!(read("authorization", b"thnv_u_1"), Err(Unusable::MalformedAuthorization));
+        let long_key = [b"Bearer ".as_slice(), &[b'k'; 513]].concat();
+        assert_eq!(read("authorization", &long_key), Err(Unusable::MalformedAuthorization));
+        assert_eq!(of_door(&HeaderMap::new()).map(|_| ()), Err(Unusable::Missing));
     }
 
     /// The message for a credential in the wrong header names the right one.

@@ -1,6 +1,6 @@
 //! Authentication of requests.
 //!
-//! [`users_only`], [`operators_only`], [`agents_only`], and, for the generic paths, [`any_caller`] guard everything
+//! [`users_only`], [`operators_only`], [`agents_only`], [`door`], and, for the generic paths, [`any_caller`] guard everything
 //! that needs a credential, so that a client without a valid one learns neither the existing paths
 //! nor the faults of a body; the extractors pass the caller to a handler.
 
@@ -14,13 +14,15 @@ use actix_web::http::header::HeaderMap;
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
 use domain::account::{
-    AccountService, AuthenticateError, Authenticated, Presented, PresentedSession, Reach, TokenService,
+    AccountService, AuthenticateError, Authenticated, Operator, Presented, PresentedSession, Reach,
+    TokenService,
 };
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{AgentId, ChatId, ParticipantId};
 
 use crate::error::{ApiError, ErrorCode};
 use crate::limit::{self, Class, RateLimits, RateState, ReadPermit};
+use crate::request_scope::StreamedBody;
 pub use credential::{Credential, Unusable};
 
 /// Admits humans: 401 without a valid credential, 403 for an agent, 429 for too many requests.
@@ -43,7 +45,8 @@ pub async fn operators_only<B: MessageBody + 'static>(
         let scope = caller::<Presented>(request.request())?.scope();
         Ok::<_, ApiError>(accounts(&request)?.check_operator(operator, scope).await?)
     };
-    checked.await.map_err(|error| admitted.rate.into_iter().fold(error, limit::with_rate))?;
+    let operator = checked.await.map_err(|error| admitted.rate.into_iter().fold(error, limit::with_rate))?;
+    request.extensions_mut().insert(OperatorAuth(operator));
     answer(request, next, admitted).await
 }
 
@@ -87,6 +90,19 @@ pub async fn any_caller<B: MessageBody + 'static>(
     answer(request, next, admitted).await
 }
 
+/// Admits humans and agents to a door: an interface of one path, whose requests tell in their bodies what they reach.
+/// Answers as [`any_caller`] does, except that [`DoorAuth`] passes on what the plan and the key permit, to be checked for
+/// each operation.
+pub async fn door<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    let accept =
+        |admitted: Authenticated| admitted.as_itself().map(|_| DoorAuth(admitted)).map_err(ApiError::from);
+    let admitted = admit_within(&request, credential::of_door, |_, _| Ok(()), accept).await?;
+    answer(request, next, admitted).await
+}
+
 /// Reads the credential of a path from the headers.
 type ReadCredential = for<'a> fn(&'a HeaderMap) -> Result<Credential<'a>, Unusable>;
 
@@ -97,11 +113,24 @@ struct Admitted {
     limits: web::Data<RateLimits>,
 }
 
-/// Authenticates the caller, counts the request, and keeps the result of `accept` for the handler.
-/// An authenticated caller is counted, whether or not it is accepted.
+/// Authenticates the caller, and checks that its plan and key permit a request with this path.
 async fn admit<T: 'static>(
     request: &ServiceRequest,
     read: ReadCredential,
+    accept: impl FnOnce(Authenticated) -> Result<T, ApiError>,
+) -> Result<Admitted, ApiError> {
+    let by_path = |request: &ServiceRequest, admitted: Authenticated| {
+        within_plan(request, admitted).and_then(|()| within_scope(request, admitted))
+    };
+    admit_within(request, read, by_path, accept).await
+}
+
+/// Authenticates the caller, counts the request, and keeps the result of `accept` for the handler.
+/// An authenticated caller is counted, whether or not it is accepted.
+async fn admit_within<T: 'static>(
+    request: &ServiceRequest,
+    read: ReadCredential,
+    is_within: impl FnOnce(&ServiceRequest, Authenticated) -> Result<(), ApiError>,
     accept: impl FnOnce(Authenticated) -> Result<T, ApiError>,
 ) -> Result<Admitted, ApiError> {
     let accounts = accounts(request)?;
@@ -125,8 +154,7 @@ async fn admit<T: 'static>(
     let rate = limits.spend(who, class).transpose().map_err(limit::refused)?;
     let accepted = looked_at
         .map_err(|who| AuthenticateError::Disabled(who).into())
-        .and_then(|admitted| within_plan(request, admitted).map(|()| admitted))
-        .and_then(|admitted| within_scope(request, admitted).map(|()| admitted))
+        .and_then(|admitted| is_within(request, admitted).map(|()| admitted))
         .and_then(|admitted| Ok((accept(admitted)?, admitted.presented)));
     let (auth, presented) = accepted.map_err(|error| match rate {
         Some(rate) => limit::with_rate(error, rate),
@@ -145,25 +173,28 @@ async fn answer<B: MessageBody + 'static>(
     next: Next<B>,
     Admitted { who, rate, limits }: Admitted,
 ) -> Result<ServiceResponse<B>, Error> {
-    let permit = if request.method().is_safe() {
-        Some(
-            read_permit(&limits, who)
-                .await
-                .map_err(|error| rate.into_iter().fold(error, limit::with_rate))?,
-        )
-    } else {
-        None
-    };
-    let response = next.call(request).await;
-    drop(permit);
-    let mut response = response?;
-    if let BodySize::Sized(bytes) = response.response().body().size() {
+    if request.method().is_safe() {
+        let permit = read_permit(&limits, who).await;
+        let permit = permit.map_err(|error| rate.into_iter().fold(error, limit::with_rate))?;
+        request.extensions_mut().insert(permit);
+    }
+    let mut response = next.call(request).await?;
+    end_read(response.request());
+    let is_streamed = response.response().extensions().contains::<StreamedBody>();
+    if let BodySize::Sized(bytes) = response.response().body().size()
+        && !is_streamed
+    {
         limits.count_response(who, bytes);
     }
     for (name, value) in rate.into_iter().flat_map(limit::headers) {
         response.headers_mut().insert(name, value);
     }
     Ok(response)
+}
+
+/// Gives the permit of a read back. A handler that goes on without the store does so early.
+pub fn end_read(request: &HttpRequest) {
+    request.extensions_mut().remove::<ReadPermit>();
 }
 
 /// Waits for the permit of a read.
@@ -173,7 +204,7 @@ async fn read_permit(limits: &RateLimits, who: ParticipantId) -> Result<ReadPerm
 
 /// Checks the credential again after a body that took long to arrive: one that was revoked meanwhile
 /// must not change anything. Does nothing if no credential was checked before.
-pub(crate) async fn check_again(request: &HttpRequest) -> Result<(), ApiError> {
+pub async fn check_again(request: &HttpRequest) -> Result<(), ApiError> {
     let read = request.extensions().get::<ReadCredential>().copied();
     let (Some(read), Some(accounts)) = (read, request.app_data::<web::Data<AccountService>>()) else {
         return Ok(());
@@ -227,10 +258,16 @@ fn below_base(request: &ServiceRequest) -> &str {
 
 /// Checks that the plan permits the request: memories, or anything else.
 fn within_plan(request: &ServiceRequest, admitted: Authenticated) -> Result<(), ApiError> {
-    if !admitted.permits.memories && below_base(request).split('/').next() == Some("memories") {
-        return Err(forbidden("Your plan does not include memories. Ask the operator of the server."));
+    if below_base(request).split('/').next() == Some("memories") {
+        return check_memories(admitted);
     }
     Ok(())
+}
+
+/// Checks that the plan includes memories.
+pub fn check_memories(admitted: Authenticated) -> Result<(), ApiError> {
+    let refused = || forbidden("Your plan does not include memories. Ask the operator of the server.");
+    if admitted.permits.memories { Ok(()) } else { Err(refused()) }
 }
 
 /// Checks that the scope of the key permits the request.
@@ -245,7 +282,9 @@ fn reach(path: &str) -> Reach {
     let mut parts = path.trim_end_matches('/').split('/');
     match (parts.next(), parts.next(), parts.next()) {
         (Some("profile"), None, None) => Reach::Profile,
-        (Some("agents"), Some(_), Some("rotate-key")) => Reach::Rest,
+        (Some("agents"), Some(_), Some("rotate-key" | "api-key" | "pause" | "resume" | "webhook")) => {
+            Reach::Rest
+        }
         (Some("chats"), Some(id), _) => ChatId::parse(id).map_or(Reach::Rest, Reach::Chat),
         (Some("agents"), Some(id), _) => AgentId::parse(id).map_or(Reach::Rest, Reach::Agent),
         _ => Reach::Rest,
@@ -261,6 +300,19 @@ fn forbidden(message: &str) -> ApiError {
 pub struct UserAuth(pub UserCaller);
 
 impl FromRequest for UserAuth {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(caller(request))
+    }
+}
+
+/// The calling operator; behind [`operators_only`].
+#[derive(Clone, Copy, Debug)]
+pub struct OperatorAuth(pub Operator);
+
+impl FromRequest for OperatorAuth {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
@@ -319,6 +371,19 @@ impl From<AgentAuth> for Caller {
 pub struct CallerAuth(pub Caller);
 
 impl FromRequest for CallerAuth {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(caller(request))
+    }
+}
+
+/// The caller at a door, with what its plan and its key permit; behind [`door`].
+#[derive(Clone, Copy, Debug)]
+pub struct DoorAuth(pub Authenticated);
+
+impl FromRequest for DoorAuth {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 

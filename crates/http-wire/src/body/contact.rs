@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
 use crate::openapi::schema::{handle, text, word};
-use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected, known};
+use crate::strict_json::{FromBody, NOT_AN_ID, ObjectReader, Optionality, Rejected, known};
 
 fn bad_request(message: &str) -> ApiError {
     ApiError::new(ErrorCode::BadRequest, message)
@@ -18,6 +18,10 @@ fn bad_request(message: &str) -> ApiError {
 
 fn parse_handle(text: &str, pointer: &str) -> Result<Handle, ApiError> {
     Handle::new(text).map_err(|fault| bad_request("The handle is malformed.").with_detail(pointer, fault))
+}
+
+fn parse_id<T>(id: Option<T>, pointer: &str) -> Result<T, ApiError> {
+    id.ok_or_else(|| ApiError::validation().with_detail(pointer, NOT_AN_ID))
 }
 
 fn message(body: &mut ObjectReader<'_>) -> Result<Option<RequestMessage>, Rejected> {
@@ -98,14 +102,10 @@ pub struct RespondBody {
 }
 
 impl RespondBody {
-    /// Turns the body into a command. The id takes precedence over the handle; a malformed id is not
-    /// found.
+    /// Turns the body into a command. The id takes precedence over the handle.
     pub fn into_command(self) -> Result<(WhichRequest, RequestAction), ApiError> {
         let which = match (self.request_id, self.handle) {
-            (Some(id), _) => {
-                let id = ContactRequestId::parse(&id);
-                WhichRequest::Id(id.ok_or(domain::contact::AnswerRequestError::NotFound)?)
-            }
+            (Some(id), _) => WhichRequest::Id(parse_id(ContactRequestId::parse(&id), "/request_id")?),
             (None, Some(handle)) => WhichRequest::With(parse_handle(&handle, "/handle")?),
             (None, None) => {
                 let error = bad_request("Send either request_id or handle.");
@@ -132,13 +132,10 @@ pub struct RemoveContactBody {
 }
 
 impl RemoveContactBody {
-    /// Turns the body into a command. The id takes precedence over the handle; a malformed id is not
-    /// found.
+    /// Turns the body into a command. The id takes precedence over the handle.
     pub fn into_command(self) -> Result<WhichContact, ApiError> {
         match (self.contact_id, self.handle) {
-            (Some(id), _) => Ok(WhichContact::Id(
-                RecordId::parse(&id).ok_or(domain::contact::RemoveContactError::NotFound)?,
-            )),
+            (Some(id), _) => Ok(WhichContact::Id(parse_id(RecordId::parse(&id), "/contact_id")?)),
             (None, Some(handle)) => Ok(WhichContact::With(parse_handle(&handle, "/handle")?)),
             (None, None) => {
                 let error = bad_request("Send either contact_id or handle.");

@@ -2,23 +2,23 @@
 
 use std::convert::Infallible;
 
-use domain::id::MessageId;
+use domain::file::MAX_ATTACHED;
+use domain::id::{FileId, MessageId};
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
 use domain::time::Timestamp;
 use serde_json::Value;
 
-use crate::error::{ApiError, ErrorCode};
+use crate::error::{ApiError, unknown_attachment};
 use crate::openapi::schema::{Schema, instant, some_text, text, uuid, word};
 use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected, id};
 
 /// The maximum number of mentions.
-const MAX_MENTIONS: usize = 100;
+pub const MAX_MENTIONS: usize = 100;
 
-/// The maximum number of attachments.
-const MAX_ATTACHMENTS: usize = 10;
+const CONTENT: Schema = some_text(MessageContent::MAX_BYTES)
+    .about("Text of at most 524,288 bytes of UTF-8, not only whitespace.");
 
-const CONTENT: Schema =
-    some_text(524_288).about("Text of at most 524,288 bytes of UTF-8, not only whitespace.");
+const ATTACHMENT: Schema = uuid().about("The id of a file that any participant has uploaded to the room.");
 
 const RESPOND_BY: Schema = instant().about(
     "When the mentioned agents must have processed the message: later than now, and at most 30 days ahead. If one \
@@ -29,19 +29,16 @@ const RESPOND_BY: Schema = instant().about(
 #[derive(Clone, Debug)]
 pub struct SendMessageBody {
     message: SendMessage,
-    attaches: bool,
+    attachments: Vec<String>,
 }
 
 impl SendMessageBody {
-    /// Turns the body into a command. Refuses attachments: no chat has files, so all of them are
-    /// unknown.
+    /// Turns the body into a command. A malformed id of an attachment is that of no file.
     pub fn into_command(self) -> Result<SendMessage, ApiError> {
-        if self.attaches {
-            let message = "An attachment is not in this chat. Send the message without attachments.";
-            return Err(ApiError::new(ErrorCode::UnknownAttachment, message)
-                .with_detail("/message/attachment_ids/0", "is not in this chat"));
-        }
-        Ok(self.message)
+        let parse =
+            |(index, id): (usize, &String)| FileId::parse(id).ok_or_else(|| unknown_attachment(index));
+        let attachments = self.attachments.iter().enumerate().map(parse).collect::<Result<_, _>>()?;
+        Ok(SendMessage { attachments, ..self.message })
     }
 }
 
@@ -51,8 +48,8 @@ impl FromBody for SendMessageBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let content = body.text("content", CONTENT, MessageContent::new);
         let mentions = body.objects("mentions", MAX_MENTIONS, mention);
-        let any = |_: &str| Ok::<_, Infallible>(());
-        let attachments = body.texts_if_given("attachment_ids", text(), MAX_ATTACHMENTS, any);
+        let any = |id: &str| Ok::<_, Infallible>(id.to_owned());
+        let attachments = body.texts_if_given("attachment_ids", ATTACHMENT, MAX_ATTACHED, any);
         let in_reply_to = in_reply_to(body);
         let respond_by = body.optional_text("respond_by", RESPOND_BY, |text| {
             Timestamp::parse(&text).ok_or("must be a time such as 2026-07-01T10:00:00Z")
@@ -62,8 +59,9 @@ impl FromBody for SendMessageBody {
             mentions: mentions?,
             respond_by: respond_by?,
             in_reply_to: in_reply_to?,
+            attachments: Vec::new(),
         };
-        Ok(Self { message, attaches: attachments?.is_some_and(|ids| !ids.is_empty()) })
+        Ok(Self { message, attachments: attachments?.unwrap_or_default() })
     }
 }
 

@@ -56,6 +56,10 @@ codes! {
     RequestTimeout = REQUEST_TIMEOUT, "request_timeout";
     /// The requested state or record already exists.
     Conflict = CONFLICT, "conflict";
+    /// Another worker of the agent works on the message.
+    AlreadyClaimed = CONFLICT, "already_claimed";
+    /// The message was processed, and the agent opens nothing again.
+    AlreadyProcessed = CONFLICT, "already_processed";
     /// Socket upgrade: the agent has a live socket and `on_conflict=reject` was asked for.
     ConnectionConflict = CONFLICT, "connection_conflict";
     /// The body is larger than anything that could be accepted.
@@ -84,6 +88,8 @@ codes! {
     InvalidParams = UNPROCESSABLE_ENTITY, "invalid_params";
     /// A cursor that was made with other filters.
     CursorFilterMismatch = UNPROCESSABLE_ENTITY, "cursor_filter_mismatch";
+    /// Work on a task, an edit, or a comment, while the task is not on the board.
+    TaskNotActive = UNPROCESSABLE_ENTITY, "task_not_active";
     /// An agent that has worked is only deleted with `force`.
     ExecutionHistoryExists = UNPROCESSABLE_ENTITY, "execution_history_exists";
     /// Too many requests.

@@ -4,21 +4,26 @@
 //! are those of the wrapped form of a body; [`ApiError::without_wrapper`] shortens them.
 
 mod account;
+mod board;
 mod control;
+mod delivery;
+mod file;
 mod login;
 mod memory;
 mod organization;
+mod participant;
+mod webhook;
 mod work;
 
-use domain::activity::ReportActivityError;
+use domain::activity::{ReadActivityError, ReportActivityError};
+use domain::bulk_deletion::ReadBulkDeletionError;
 use domain::chat::{
-    AddParticipantError, AddRefused, CreateChatError, DeleteChatError, MarkReadError, MarkReadRefused,
-    ReadChatError, RemoveParticipantError, RemoveRefused, RenameChatError, RenameChatRefused,
+    CreateChatError, DeleteChatError, MarkReadError, MarkReadRefused, ReadChatError, RenameChatError,
+    RenameChatRefused,
 };
 use domain::contact::{AnswerRequestError, RemoveContactError, ResolveError, SendRefused, SendRequestError};
-use domain::delivery::{AdvanceError, ReadDeliveriesError, ReadReceiptsError};
 use domain::foreign::ForeignCause;
-use domain::id::ParticipantKind;
+use domain::id::{ChatId, ParticipantKind};
 use domain::message::{
     ChangeMessageError, ChangeMessageRefused, MentionError, PostEventError, ReadMessagesError,
     ReadSurroundingsError, SendMessageError,
@@ -45,6 +50,18 @@ impl From<StoreError> for ApiError {
             StoreError::Broken(_) => Self::new(ErrorCode::InternalError, INTERNAL_MESSAGE),
         }
         .with_cause(error)
+    }
+}
+
+impl From<ReadBulkDeletionError> for ApiError {
+    fn from(error: ReadBulkDeletionError) -> Self {
+        match error {
+            ReadBulkDeletionError::NotFound => Self::new(
+                ErrorCode::NotFound,
+                "You have no bulk deletion with this id. A bulk deletion can be read for 30 days after it ends.",
+            ),
+            ReadBulkDeletionError::Store(error) => error.into(),
+        }
     }
 }
 
@@ -97,16 +114,26 @@ impl From<LimitReached> for ApiError {
             "The plan '{plan}' allows {limit} {of}, and there are {current}: {way_out}, or ask the operator of the \
              server for another plan."
         );
-        let mut details = Map::new();
-        details.insert("resource".to_owned(), resource.as_str().into());
-        details.insert("limit".to_owned(), limit.into());
-        details.insert("current".to_owned(), current.into());
-        details.insert("plan".to_owned(), plan.into());
-        if let Some(chat) = scope {
-            details.insert("scope_id".to_owned(), chat.to_string().into());
-        }
-        Self::new(ErrorCode::LimitReached, message).with_details(details)
+        let plan = Map::from_iter([("plan".to_owned(), plan.into())]);
+        limit_reached(message, resource.as_str(), [limit, current], scope).with_details(plan)
     }
+}
+
+/// A limit that is reached; `chat` is set if it is one of this chat.
+fn limit_reached(
+    message: String,
+    resource: &str,
+    [limit, current]: [u64; 2],
+    chat: Option<ChatId>,
+) -> ApiError {
+    let mut details = Map::new();
+    details.insert("resource".to_owned(), resource.into());
+    details.insert("limit".to_owned(), limit.into());
+    details.insert("current".to_owned(), current.into());
+    if let Some(chat) = chat {
+        details.insert("scope_id".to_owned(), chat.to_string().into());
+    }
+    ApiError::new(ErrorCode::LimitReached, message).with_details(details)
 }
 
 impl From<ReadChatError> for ApiError {
@@ -152,54 +179,6 @@ impl From<DeleteChatError> for ApiError {
                 Self::new(ErrorCode::Forbidden, "Only an owner may delete the chat. Ask one of its owners.")
             }
             DeleteChatError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<AddParticipantError> for ApiError {
-    fn from(error: AddParticipantError) -> Self {
-        match error {
-            AddParticipantError::Refused(AddRefused::Limit(reached)) => reached.into(),
-            AddParticipantError::Refused(AddRefused::ChatNotFound) => chat_not_found(),
-            AddParticipantError::Refused(AddRefused::PeerNotFound) => peer_not_found(),
-            AddParticipantError::Refused(AddRefused::AlreadyParticipant) => Self::new(
-                ErrorCode::Conflict,
-                "The participant is already in the chat. There is nothing to add.",
-            ),
-            AddParticipantError::Refused(AddRefused::RoleTooLow) => Self::new(
-                ErrorCode::Forbidden,
-                "Your role in the chat does not allow you to assign this role. Assign a lower one, or ask an owner.",
-            ),
-            AddParticipantError::Foreign(cause) => cause.into(),
-            AddParticipantError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<RemoveParticipantError> for ApiError {
-    fn from(error: RemoveParticipantError) -> Self {
-        let refused = match error {
-            RemoveParticipantError::Refused(refused) => refused,
-            RemoveParticipantError::Store(error) => return error.into(),
-        };
-        match refused {
-            RemoveRefused::ChatNotFound => chat_not_found(),
-            RemoveRefused::ParticipantNotFound => Self::new(
-                ErrorCode::NotFound,
-                "This participant is not in the chat. List its participants to find the id.",
-            ),
-            RemoveRefused::RoleTooLow => Self::new(
-                ErrorCode::Forbidden,
-                "Your role in the chat does not allow you to remove this participant. Ask an owner.",
-            ),
-            RemoveRefused::AgentRemovesUser => Self::new(
-                ErrorCode::Forbidden,
-                "An agent may not remove a user from a chat. Ask a human who owns it.",
-            ),
-            RemoveRefused::SoleOwner => Self::new(
-                ErrorCode::CannotRemoveSoleOwner,
-                "The only owner cannot leave the chat. Add another owner first, or delete the chat.",
-            ),
         }
     }
 }
@@ -310,45 +289,11 @@ impl From<ChangeMessageError> for ApiError {
     }
 }
 
-impl From<ReadDeliveriesError> for ApiError {
-    fn from(error: ReadDeliveriesError) -> Self {
+impl From<ReadActivityError> for ApiError {
+    fn from(error: ReadActivityError) -> Self {
         match error {
-            ReadDeliveriesError::ChatNotFound => chat_not_found(),
-            ReadDeliveriesError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<ReadReceiptsError> for ApiError {
-    fn from(error: ReadReceiptsError) -> Self {
-        match error {
-            ReadReceiptsError::ChatNotFound => chat_not_found(),
-            ReadReceiptsError::MessageNotFound => Self::new(
-                ErrorCode::NotFound,
-                "The chat has no message with this id whose receipts you can see. An agent sees those of its own messages.",
-            ),
-            ReadReceiptsError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<AdvanceError> for ApiError {
-    fn from(error: AdvanceError) -> Self {
-        match error {
-            AdvanceError::NotFound => Self::new(
-                ErrorCode::NotFound,
-                "None of your chats has this message. List the messages of the chat to find its id.",
-            ),
-            // Clients evaluate the pointer.
-            AdvanceError::NoActiveAttempt => {
-                Self::validation().with_detail("/processing_attempt", "there is no active processing attempt")
-            }
-            AdvanceError::Dead => Self::new(
-                ErrorCode::Conflict,
-                "This message was taken out of your queue or is held by a limit. The owner of the agent can retry or release it.",
-            ),
-            AdvanceError::Stopped => control::stopped(),
-            AdvanceError::Store(error) => error.into(),
+            ReadActivityError::ChatNotFound => chat_not_found(),
+            ReadActivityError::Store(error) => error.into(),
         }
     }
 }
@@ -374,6 +319,7 @@ impl From<PostEventError> for ApiError {
             }
             PostEventError::AttentionKind => Self::validation()
                 .with_detail("/event/metadata/kind", "must be question, assumption, failure or review"),
+            PostEventError::TaskNotFound => board::named_task_not_found(),
             PostEventError::CauseNotFound => cause_not_found("/event/in_reply_to"),
             PostEventError::Store(error) => error.into(),
         }
@@ -388,6 +334,7 @@ impl From<SendMessageError> for ApiError {
             SendMessageError::Limit(reached) => reached.into(),
             SendMessageError::KeyReused => idempotency_key_reused(),
             SendMessageError::Mention(error) => error.into(),
+            SendMessageError::UnknownAttachment { index } => unknown_attachment(index),
             SendMessageError::CauseNotFound => cause_not_found("/message/in_reply_to"),
             SendMessageError::Deadline(fault) => {
                 Self::validation().with_detail("/message/respond_by", fault.to_string())
@@ -395,6 +342,14 @@ impl From<SendMessageError> for ApiError {
             SendMessageError::Store(error) => error.into(),
         }
     }
+}
+
+/// An attachment of a text that is not a file of the chat.
+pub(crate) fn unknown_attachment(index: usize) -> ApiError {
+    let message =
+        "An attachment is not a file of this room. Upload it to the room, and send the message again.";
+    ApiError::new(ErrorCode::UnknownAttachment, message)
+        .with_detail(format!("/message/attachment_ids/{index}"), "is not a file of this room")
 }
 
 impl From<MentionError> for ApiError {
@@ -472,6 +427,12 @@ fn idempotency_key_reused() -> ApiError {
     ApiError::validation().with_detail(IDEMPOTENCY_KEY, "was already used for a different request")
 }
 
+/// The same for every board, task, and file that is out of reach, so that the answer does not tell whether the room or
+/// only the resource is unknown.
+pub(crate) fn resource_not_found() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "Resource not found")
+}
+
 fn message_not_found() -> ApiError {
     ApiError::new(
         ErrorCode::NotFound,
@@ -480,7 +441,7 @@ fn message_not_found() -> ApiError {
 }
 
 /// A user or agent that does not exist, or that the caller may not add to chats.
-pub(crate) fn peer_not_found() -> ApiError {
+fn peer_not_found() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "You have no peer with this id. List your peers to find the id.")
 }
 

@@ -17,8 +17,8 @@ use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value};
 
 pub use code::ErrorCode;
-pub(crate) use mapping::peer_not_found;
 pub use mapping::unauthorized;
+pub(crate) use mapping::{resource_not_found, unknown_attachment};
 
 /// A failure for a client: a code, a message, and optional details.
 ///

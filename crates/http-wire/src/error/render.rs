@@ -84,6 +84,10 @@ pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {
     for (name, value) in &error.headers {
         builder.insert_header((name.clone(), value.clone()));
     }
+    if error.status == StatusCode::REQUEST_TIMEOUT {
+        // The rest of the request may never come.
+        builder.force_close();
+    }
     // Every 422 has details: the oldest client cannot parse one without them.
     let wanted = error.status == StatusCode::UNPROCESSABLE_ENTITY || !error.details.is_empty();
     builder.json(Envelope {
@@ -96,8 +100,14 @@ pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {
     })
 }
 
+/// Logs a failure and counts it.
+pub fn note(error: &ApiError) {
+    log(error);
+    measure::refused(error.code().as_str());
+}
+
 /// Logs a failure in one line: a server error with its chain of causes, others at debug level.
-pub(crate) fn log(error: &ApiError) {
+fn log(error: &ApiError) {
     let code = error.code.as_str();
     if error.status == StatusCode::SERVICE_UNAVAILABLE {
         tracing::warn!(error.code = code, cause = %Chain(error), "request refused temporarily");

@@ -19,7 +19,7 @@ pub async fn add<C: CallerExtractor>(
     StrictJson { body, .. }: StrictJson<AddParticipantBody>,
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
-    let participant = chats.add_participant(caller, path.chat, body.into_command()?).await?;
+    let participant = chats.add_participant(caller, path.chat, body.into_command()).await?;
     let online = chats.is_online(&participant);
     Ok(Data::created(ParticipantView::with_presence(&participant, online)))
 }

@@ -48,7 +48,8 @@ pub struct Network {
 }
 
 impl Network {
-    pub(crate) fn holds(self, address: IpAddr) -> bool {
+    /// Returns whether `address` is in the network.
+    pub fn holds(self, address: IpAddr) -> bool {
         let differing = |one: u128, other: u128, width: u8| {
             // A shift by the full width keeps nothing.
             (one ^ other).checked_shr(u32::from(width - self.bits)).unwrap_or(0)

@@ -11,6 +11,8 @@ pub enum Class {
     Work,
     /// Operations that reach strangers, or create something permanent.
     Invitation,
+    /// Uploads and downloads.
+    Files,
     /// Opening a socket.
     Connect,
 }
@@ -21,16 +23,20 @@ impl Class {
         let mut segments = path.trim_end_matches('/').rsplit('/');
         let (last, before) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
         match (method.as_str(), before, last) {
-            ("GET", "messages", "next") | ("POST", _, "processing" | "processed" | "failed" | "activity") => {
-                Self::Work
-            }
+            ("GET", "messages", "next")
+            | ("GET" | "POST", _, "activity")
+            | ("POST", _, "processing" | "processed" | "failed") => Self::Work,
             ("POST", "contacts", "add" | "requests" | "resolve")
             | ("POST", "agents", "register")
             | ("POST", "me", "api-keys")
-            | ("POST", _, "rotate-key")
+            | ("POST", _, "bulk-delete" | "rotate-key" | "rotate-secret" | "resend")
+            | ("PUT", _, "webhook")
+            | ("POST", "api-key", "regenerate")
             | ("POST", "organization", "invitations" | "leave")
             | ("POST", "invitations", "accept")
+            | ("POST", "webhook", "enable")
             | ("POST", "me" | "v1", "agents") => Self::Invitation,
+            ("PUT", _, "files") | ("GET" | "HEAD", "files", _) => Self::Files,
             _ => Self::General,
         }
     }
@@ -54,12 +60,22 @@ mod tests {
             (&post, "/api/v1/me/contacts/resolve", Class::Invitation),
             (&post, "/api/v1/me/agents/register", Class::Invitation),
             (&post, "/api/v1/me/agents", Class::Invitation),
+            (&post, "/api/v1/me/agents/bulk-delete", Class::Invitation),
+            (&post, "/api/v1/me/chats/bulk-delete", Class::Invitation),
+            (&get, "/api/v1/me/bulk-deletions/j", Class::General),
             (&post, "/v1/agents", Class::Invitation),
             (&post, "/api/v1/me/api-keys", Class::Invitation),
             (&post, "/api/v1/me/agents/a/rotate-key", Class::Invitation),
+            (&post, "/api/v1/me/agents/a/api-key/regenerate", Class::Invitation),
+            (&get, "/api/v1/agent/chats/c/activity", Class::Work),
             (&post, "/api/v1/me/organization/invitations", Class::Invitation),
             (&post, "/api/v1/me/organization/leave", Class::Invitation),
             (&post, "/api/v1/me/invitations/accept", Class::Invitation),
+            (&Method::PUT, "/api/v1/me/agents/a/webhook", Class::Invitation),
+            (&post, "/api/v1/me/agents/a/webhook/enable", Class::Invitation),
+            (&post, "/api/v1/me/agents/a/webhook/rotate-secret", Class::Invitation),
+            (&post, "/api/v1/me/agents/a/webhook/deliveries/d/resend", Class::Invitation),
+            (&get, "/api/v1/me/agents/a/webhook", Class::General),
             (&get, "/api/v1/me/organization/invitations", Class::General),
             (&get, "/api/v1/me/api-keys", Class::General),
             (&post, "/api/v1/agents", Class::Invitation),
@@ -67,6 +83,11 @@ mod tests {
             (&get, "/api/v1/me/contacts/requests", Class::General),
             (&post, "/api/v1/me/contacts/requests/r/approve", Class::General),
             (&post, "/api/v1/agent/chats/c/messages", Class::General),
+            (&post, "/api/v1/agent/chats/c/tasks", Class::General),
+            (&post, "/api/v1/me/chats/c/tasks/{task_id}", Class::General),
+            (&Method::PUT, "/api/v1/agent/chats/c/files", Class::Files),
+            (&get, "/api/v1/me/chats/c/files/f", Class::Files),
+            (&Method::HEAD, "/api/v1/me/chats/c/files/f", Class::Files),
             (&get, "/api/v1/agent/me", Class::General),
             (&get, "", Class::General),
         ] {

@@ -19,6 +19,7 @@ mod logins;
 mod rate_limiter;
 mod reads;
 mod trace;
+mod transfers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +47,8 @@ pub use reads::{CallerReadPermit, ReadLimit, ReadPermit};
 use crate::auth::Credential;
 use crate::error::{ApiError, ErrorCode, unauthorized};
 use trace::FailureTrace;
+use transfers::Transfers;
+pub use transfers::{SLOWEST, Transfer, TransferPermit};
 
 /// The limits; `None` is no limit.
 #[derive(Clone, Debug)]
@@ -56,6 +59,8 @@ pub struct RateLimitConfig {
     pub work: Option<Quota>,
     /// Contact requests and the registration of agents.
     pub invitations: Option<Quota>,
+    /// Uploads and downloads.
+    pub files: Option<Quota>,
     /// Opening sockets.
     pub connects: Option<Quota>,
     /// Failed authentication, for each address.
@@ -78,6 +83,7 @@ impl Default for RateLimitConfig {
             general: Quota::new(500, 1000),
             work: Quota::new(2000, 4000),
             invitations: Quota::new(20, 500),
+            files: Quota::new(20, 200),
             connects: Quota::new(20, 200),
             failures: Quota::new(2, 100),
             anonymous: Quota::new(100, 1000),
@@ -96,6 +102,7 @@ impl RateLimitConfig {
             general: None,
             work: None,
             invitations: None,
+            files: None,
             connects: None,
             failures: None,
             anonymous: None,
@@ -113,6 +120,7 @@ pub struct RateLimits {
     general: Option<RateLimiter>,
     work: Option<RateLimiter>,
     invitations: Option<RateLimiter>,
+    files: Option<RateLimiter>,
     connects: Option<RateLimiter>,
     throttle: Option<AuthThrottle>,
     logins: Option<Logins>,
@@ -120,6 +128,7 @@ pub struct RateLimits {
     registrations: Option<RateLimiter>,
     responses: Option<RateLimiter>,
     reads: Arc<Reads>,
+    transfers: Arc<Transfers>,
     trusted_proxies: Vec<Network>,
     failures: FailureTrace,
 }
@@ -138,6 +147,7 @@ impl RateLimits {
             general: limiter(config.general),
             work: limiter(config.work),
             invitations: limiter(config.invitations),
+            files: limiter(config.files),
             connects: limiter(config.connects),
             throttle: config.failures.map(|quota| AuthThrottle::new(quota, clock.clone())),
             logins: config.failures.map(|_| Logins::new(clock.clone())),
@@ -145,6 +155,7 @@ impl RateLimits {
             registrations: limiter(config.registrations),
             responses: config.responses.map(|quota| RateLimiter::new(quota, RESPONSES_DEBT)),
             reads: Reads::new(config.reads),
+            transfers: Arc::default(),
             trusted_proxies: config.trusted_proxies,
             failures: FailureTrace::new(clock.clone()),
             clock,
@@ -314,6 +325,7 @@ impl RateLimits {
             Class::General => &self.general,
             Class::Work => &self.work,
             Class::Invitation => &self.invitations,
+            Class::Files => &self.files,
             Class::Connect => &self.connects,
         };
         let spent = limiter.as_ref()?.spend(who.uuid().as_u128(), self.clock.steady());
@@ -347,6 +359,14 @@ impl RateLimits {
         let message = "You have read too much in a short time. Request fewer rows, or try again after the seconds in \
                        Retry-After.";
         Err(ApiError::new(ErrorCode::RateLimited, message).with_retry_after(rate.retry_after_seconds()))
+    }
+
+    /// Begins an upload or a download, which counts until the permit is dropped.
+    ///
+    /// # Errors
+    /// 429 if the caller has too many under way.
+    pub fn begin_transfer(&self, who: ParticipantId, transfer: Transfer) -> Result<TransferPermit, ApiError> {
+        self.transfers.begin(who.uuid().as_u128(), transfer)
     }
 
     /// Counts the bytes of a response to `who`, unless they are few. An excess delays the next
@@ -411,7 +431,7 @@ pub fn shut_out(rate: RateState, code: ErrorCode) -> ApiError {
 }
 
 /// The refusal of a request on REST.
-pub(crate) fn refused(rate: RateState) -> ApiError {
+pub fn refused(rate: RateState) -> ApiError {
     let error = ApiError::new(
         ErrorCode::RateLimited,
         "Too many requests. Try again after the seconds in Retry-After.",

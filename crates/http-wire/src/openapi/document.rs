@@ -73,6 +73,11 @@ fn operation(interface: &Interface, endpoint: &Endpoint) -> Value {
     if !parameters.is_empty() {
         operation["parameters"] = Value::Array(parameters);
     }
+    if endpoint.has_raw_body {
+        let schema = json!({"type": "string", "format": "binary"});
+        operation["requestBody"] =
+            json!({"required": true, "content": {"application/octet-stream": {"schema": schema}}});
+    }
     if let Some(body) = &endpoint.body {
         operation["requestBody"] =
             json!({"required": endpoint.body_required, "content": {"application/json": {"schema": body}}});
@@ -83,7 +88,7 @@ fn operation(interface: &Interface, endpoint: &Endpoint) -> Value {
 fn parameters(endpoint: &Endpoint) -> Vec<Value> {
     let ids = endpoint.path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let mut parameters = ids
-        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": super::schema::uuid().value()}))
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": named(name)}))
         .collect::<Vec<_>>();
     for parameter in &endpoint.parameters {
         let mut described = json!({
@@ -94,6 +99,12 @@ fn parameters(endpoint: &Endpoint) -> Vec<Value> {
             (described["style"], described["explode"]) = (json!("form"), json!(false));
         }
         parameters.push(described);
+    }
+    for header in &endpoint.headers {
+        parameters.push(json!({
+            "name": header.name, "in": "header", "required": header.is_required, "schema": {"type": "string"},
+            "description": header.description,
+        }));
     }
     if endpoint.idempotent {
         let schema = json!({"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"});
@@ -106,6 +117,16 @@ fn parameters(endpoint: &Endpoint) -> Vec<Value> {
     parameters
 }
 
+/// The values of a part of a path.
+fn named(name: &str) -> Value {
+    let id = super::schema::uuid().value();
+    if name == "task_id" {
+        let number = json!({"type": "string", "pattern": "^[1-9][0-9]{0,9}$"});
+        return json!({"anyOf": [id, number], "description": "The id of the task, or its number in the room."});
+    }
+    id
+}
+
 fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
     let mut responses = Map::new();
     for answer in &endpoint.answers {
@@ -113,7 +134,7 @@ fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
             None => json!({"description": "No content."}),
             Some(schema) => json!({
                 "description": if answer.status == 201 { "Created." } else { "Successful response." },
-                "content": {"application/json": {"schema": schema}},
+                "content": {answer.media_type: {"schema": schema}},
             }),
         };
         responses.insert(answer.status.to_string(), described);

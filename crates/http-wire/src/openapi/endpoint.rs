@@ -22,6 +22,16 @@ pub(super) struct Response {
     pub(super) status: u16,
     /// `None` without a body.
     pub(super) schema: Option<Value>,
+    /// The media type of the body.
+    pub(super) media_type: &'static str,
+}
+
+/// A header of a request.
+#[derive(Clone, Debug)]
+pub(super) struct RequestHeader {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) is_required: bool,
 }
 
 /// An operation: its route and its documentation.
@@ -30,12 +40,17 @@ pub struct Endpoint {
     /// The path below the base of its interface, with ids in braces.
     pub(super) path: &'static str,
     route: Route,
+    /// The same without a body, for `HEAD`.
+    head: Option<Route>,
     pub(super) id: &'static str,
     pub(super) summary: &'static str,
     pub(super) parameters: Vec<Parameter>,
     pub(super) body: Option<Value>,
     /// Set if the body must not be empty.
     pub(super) body_required: bool,
+    /// Set if the body is the bytes of a file, of any media type.
+    pub(super) has_raw_body: bool,
+    pub(super) headers: Vec<RequestHeader>,
     pub(super) answers: Vec<Response>,
     pub(super) refusals: Vec<u16>,
     pub(super) idempotent: bool,
@@ -69,11 +84,14 @@ impl Endpoint {
             method,
             path,
             route,
+            head: None,
             id: "",
             summary: "",
             parameters: Vec::new(),
             body: None,
             body_required: false,
+            has_raw_body: false,
+            headers: Vec::new(),
             answers: Vec::new(),
             refusals: Vec::new(),
             idempotent: false,
@@ -111,6 +129,30 @@ impl Endpoint {
             }
         });
         self
+    }
+
+    /// Makes the body the bytes of a file, of any media type.
+    #[must_use]
+    pub fn raw_body(self) -> Self {
+        Self { has_raw_body: true, body_required: true, ..self }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, description: &'static str, is_required: bool) -> Self {
+        self.headers.push(RequestHeader { name, description, is_required });
+        self
+    }
+
+    /// Serves `HEAD` too, by the same handler, which must send no body then.
+    #[must_use]
+    pub fn with_head<F, Args>(self, handler: F) -> Self
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        Self { head: Some(Route::new().method(Method::HEAD).to(handler)), ..self }
     }
 
     /// Marks it as accepting an `Idempotency-Key`.
@@ -172,6 +214,20 @@ impl Endpoint {
         self.answer(200, Some(envelope(&rows, &[])))
     }
 
+    /// Adds a response with the bytes of a file.
+    #[must_use]
+    pub fn answers_bytes(mut self, status: u16) -> Self {
+        let schema = Some(json!({"type": "string", "format": "binary"}));
+        self.answers.push(Response { status, schema, media_type: "application/octet-stream" });
+        self
+    }
+
+    /// Adds a response with a JSON string.
+    #[must_use]
+    pub fn answers_text(self, status: u16) -> Self {
+        self.answer(status, Some(json!({"type": "string"})))
+    }
+
     /// Adds a response with 204 and no body.
     #[must_use]
     pub fn answers_nothing(self) -> Self {
@@ -186,7 +242,7 @@ impl Endpoint {
     }
 
     fn answer(mut self, status: u16, schema: Option<Value>) -> Self {
-        self.answers.push(Response { status, schema });
+        self.answers.push(Response { status, schema, media_type: "application/json" });
         self
     }
 
@@ -233,16 +289,17 @@ fn envelope(data: &Value, more: &[(&str, Value)]) -> Value {
 /// the mount point.
 pub fn mount<M>(mut on: M, base: &str, endpoints: Vec<Endpoint>, add: impl Fn(M, Resource) -> M) -> M {
     let mut open: Option<(&'static str, Resource)> = None;
-    for Endpoint { path, route, .. } in endpoints {
-        open = Some(match open.take() {
-            Some((before, resource)) if before == path => (path, resource.route(route)),
+    for Endpoint { path, route, head, .. } in endpoints {
+        let resource = match open.take() {
+            Some((before, resource)) if before == path => resource.route(route),
             other => {
                 if let Some((_, resource)) = other {
                     on = add(on, resource);
                 }
-                (path, actix_web::web::resource(format!("{base}{path}")).route(route))
+                actix_web::web::resource(format!("{base}{path}")).route(route)
             }
-        });
+        };
+        open = Some((path, head.into_iter().fold(resource, Resource::route)));
     }
     match open {
         Some((_, resource)) => add(on, resource),

@@ -102,18 +102,42 @@ impl<T: FromBody> FromRequest for StrictJson<T> {
     }
 }
 
-/// The text of a request's body, which must be declared as JSON, unless it is empty.
+/// The text of a body of an operation that reads it in its own way, and may have parameters.
+#[derive(Clone, Debug)]
+pub struct JsonText(pub Bytes);
+
+impl FromRequest for JsonText {
+    type Error = ApiError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let text = read_text(request, payload);
+        Box::pin(async move { text.await.map(Self) })
+    }
+}
+
+/// The text of the body of an operation without parameters.
 pub(crate) fn read_body(
+    request: &HttpRequest,
+    payload: &mut Payload,
+) -> impl Future<Output = Result<Bytes, ApiError>> + 'static {
+    let parameters = query::of_request::<NoQuery>(request);
+    let text = read_text(request, payload);
+    async move {
+        parameters?;
+        text.await
+    }
+}
+
+/// The text of a request's body, which must be declared as JSON, unless it is empty.
+fn read_text(
     request: &HttpRequest,
     payload: &mut Payload,
 ) -> impl Future<Output = Result<Bytes, ApiError>> + 'static {
     let announced = announced_length(request.headers());
     let json = is_json(request.headers());
-    // An operation with a body has no parameters.
-    let parameters = query::of_request::<NoQuery>(request);
     let (request, payload) = (request.clone(), payload.take());
     async move {
-        parameters?;
         if announced > MAX_BODY_BYTES {
             return Err(too_large());
         }
@@ -152,8 +176,18 @@ pub fn parse<T: FromBody>(bytes: &[u8]) -> Result<StrictJson<T>, ApiError> {
     body.map(|body| StrictJson { body, form }).map_err(|_: Rejected| ApiError::validation())
 }
 
+/// Reads a flat body from its members, which a door has parsed.
+pub fn read_members<T: FromBody>(members: Map<String, Value>) -> Result<T, ApiError> {
+    let mut faults = Faults::default();
+    let mut reader = ObjectReader::new(members, String::new(), &mut faults);
+    let body = T::from_body(&mut reader);
+    reader.finish();
+    faults.into_result()?;
+    body.map_err(|_: Rejected| ApiError::validation())
+}
+
 /// The JSON schema of the flat form of a body, for the API's document.
-pub(crate) fn schema<T: FromBody>() -> Value {
+pub fn schema<T: FromBody>() -> Value {
     ObjectReader::schema_of(T::from_body)
 }
 
@@ -162,20 +196,27 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
     if bytes.is_empty() {
         return Ok(Map::new());
     }
+    match value(bytes)? {
+        Value::Object(members) => Ok(members),
+        other => Err(ApiError::validation().with_detail("", reader::expected("object", &other))),
+    }
+}
+
+/// Parses a text that is not too deep, has not too many values, and names no member of an object twice.
+fn value(bytes: &[u8]) -> Result<Value, ApiError> {
     let members = scan::check(bytes)?;
-    let parsed = serde_json::from_slice::<Value>(bytes);
-    if let Ok(parsed) = &parsed {
-        scan::check_names(bytes, parsed, members)?;
-    }
-    match parsed {
-        Ok(Value::Object(members)) => Ok(members),
-        Ok(other) => Err(ApiError::validation().with_detail("", reader::expected("object", &other))),
+    let parsed = serde_json::from_slice::<Value>(bytes).map_err(|error| {
         // The position and the grammar only: the error never holds a value of the body.
-        Err(error) => {
-            let message = format!("The body is not valid JSON: {error}. Correct it, and send it again.");
-            Err(ApiError::new(ErrorCode::BadRequest, message))
-        }
-    }
+        let message = format!("The body is not valid JSON: {error}. Correct it, and send it again.");
+        ApiError::new(ErrorCode::BadRequest, message)
+    })?;
+    scan::check_names(bytes, &parsed, members)?;
+    Ok(parsed)
+}
+
+/// Checks that a body which a library will parse is within the limits of all bodies.
+pub fn check(bytes: &[u8]) -> Result<(), ApiError> {
+    value(bytes).map(|_| ())
 }
 
 async fn collect(mut payload: Payload) -> Result<Bytes, ApiError> {

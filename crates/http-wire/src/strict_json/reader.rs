@@ -167,10 +167,30 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
+    /// True or false; absent and null are false.
+    pub fn flag_if_given(&mut self, name: &'static str, schema: Schema) -> Result<bool, Rejected> {
+        self.describe(name, Optionality::Nullable, schema);
+        match self.any(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(other) => Err(self.fault(name, expected("boolean", &other))),
+        }
+    }
+
     /// A whole number from 1; absent is `None`.
     pub fn positive_if_given(&mut self, name: &'static str) -> Result<Option<u32>, Rejected> {
-        self.describe(name, Optionality::Optional, positive());
-        self.any(name).map(|value| self.whole_number(name, &value, 1..=u32::MAX)).transpose()
+        self.number_if_given(name, positive(), 1..=u32::MAX)
+    }
+
+    /// A whole number of `range`; absent is `None`.
+    pub fn number_if_given(
+        &mut self,
+        name: &'static str,
+        schema: Schema,
+        range: RangeInclusive<u32>,
+    ) -> Result<Option<u32>, Rejected> {
+        self.describe(name, Optionality::Optional, schema);
+        self.any(name).map(|value| self.whole_number(name, &value, range)).transpose()
     }
 
     /// A whole number of `range`, all of which `parse` accepts; absent is `None`, and null removes the
@@ -255,6 +275,44 @@ impl<'f> ObjectReader<'f> {
             texts.push(parse(&text).map_err(|fault| self.fault(name, fault))?);
         }
         Ok(Some(texts))
+    }
+
+    /// A list of from 1 to `max` different texts that must be there. `parse` checks them together, and returns a fault with
+    /// the index of the wrong text, or with none if the list is wrong.
+    pub fn texts<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        item: Schema,
+        max: usize,
+        parse: impl FnOnce(Vec<String>) -> Result<T, (Option<usize>, E)>,
+    ) -> Result<T, Rejected> {
+        self.record(name, Optionality::Required, || {
+            json!({"type": "array", "items": item.value(), "minItems": 1, "maxItems": max, "uniqueItems": true})
+        });
+        if !self.has(name) {
+            return Err(self.fault(name, "can't be blank"));
+        }
+        let items = match self.any(name) {
+            Some(Value::Array(items)) => items,
+            other => return Err(self.fault(name, expected("array", &other.unwrap_or_default()))),
+        };
+        let mut texts = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            let Value::String(text) = item else {
+                return Err(self.fault_at(name, index, expected("string", &item)));
+            };
+            texts.push(text);
+        }
+        parse(texts).map_err(|(index, fault)| match index {
+            Some(index) => self.fault_at(name, index, fault),
+            None => self.fault(name, fault),
+        })
+    }
+
+    /// Records a fault of an item of a list.
+    fn fault_at(&mut self, name: &str, index: usize, fault: impl Display) -> Rejected {
+        let pointer = format!("{}/{index}", self.pointer_to(name));
+        self.faults.wrong(pointer, fault)
     }
 
     /// A list of at most `max` objects, each read by `read`; absent and null are an empty one.

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use domain::account::{Agent, AgentDeletion, Connection, RegisteredAgent};
 use domain::delivery::MaxAttempts;
 use domain::id::{AgentId, UserId};
+use domain::organization::Pause;
 use domain::time::Timestamp;
 use domain::work::{AgentWork, WorkTotals};
 use serde::Serialize;
 
 use super::Shown;
-
-/// Features that clients ask about; false says that this server does not serve them, and a
-/// missing one would say that the server is too old to know.
-const FEATURE_FLAGS: [(&str, bool); 2] = [("ff_file_transfer", false), ("ff_room_tasks", false)];
+use crate::features::Features;
 
 /// An agent, in the API for humans and the API for agents.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
@@ -36,12 +34,17 @@ pub struct AgentView<'a> {
     foreign_access: bool,
     /// The number of attempts after which a message is dead for the agent; null for no limit.
     max_attempts: Option<u32>,
+    /// `shared` if its workers may work on a message at the same time, `exclusive` if one attempt at a time claims it.
+    claims: &'static str,
+    /// Whether the agent is listed for A2A.
+    a2a: bool,
     /// Always null: the server stores no prompts.
     #[schema(value_type = Option<String>)]
     system_prompt_id: (),
-    /// Always null: the server stores no pictures.
-    #[schema(value_type = Option<String>)]
-    avatar_url: (),
+    /// Picture made from the ID, as SVG; null if the server has no `public_url`.
+    avatar_url: Option<String>,
+    /// Null unless the agent is paused.
+    pause: Option<AgentPauseView<'a>>,
     #[schema(value_type = super::Id)]
     owner_id: Shown<UserId>,
     #[schema(value_type = super::Id)]
@@ -55,9 +58,31 @@ pub struct AgentView<'a> {
     updated_at: Shown<Timestamp>,
 }
 
+/// A pause of an agent in all of its rooms.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+struct AgentPauseView<'a> {
+    #[schema(value_type = super::Instant)]
+    since: Shown<Timestamp>,
+    /// Null for the agent itself.
+    reason: Option<&'a str>,
+}
+
+impl<'a> AgentPauseView<'a> {
+    fn new(pause: &'a Pause) -> Self {
+        Self { since: Shown(pause.since), reason: Some(&pause.reason) }
+    }
+}
+
 impl<'a> AgentView<'a> {
-    /// Shows `agent`.
-    pub fn new(agent: &'a Agent) -> Self {
+    /// Shows `agent` to itself: the reason for a pause is meant for people.
+    pub fn own(agent: &'a Agent, features: Features) -> Self {
+        let pause =
+            agent.pause.as_ref().map(|pause| AgentPauseView { reason: None, ..AgentPauseView::new(pause) });
+        Self { pause, ..Self::new(agent, features) }
+    }
+
+    /// Shows `agent` with the features of the server.
+    pub fn new(agent: &'a Agent, features: Features) -> Self {
         Self {
             id: Shown(agent.id),
             name: &agent.name,
@@ -74,11 +99,14 @@ impl<'a> AgentView<'a> {
             shared_with_organization: agent.shared_with_organization,
             foreign_access: agent.foreign_access,
             max_attempts: agent.max_attempts.map(MaxAttempts::get),
+            claims: agent.claims.as_str(),
+            a2a: agent.a2a,
             system_prompt_id: (),
-            avatar_url: (),
+            avatar_url: features.pictures.map(|server| server.avatar(agent.id)),
+            pause: agent.pause.as_ref().map(AgentPauseView::new),
             owner_id: Shown(agent.owner),
             owner_uuid: Shown(agent.owner),
-            feature_flags: BTreeMap::from(FEATURE_FLAGS),
+            feature_flags: features.flags(),
             created_at: Shown(agent.created_at),
             inserted_at: Shown(agent.created_at),
             updated_at: Shown(agent.updated_at),
@@ -166,9 +194,9 @@ impl WorkTotalsView {
 
 impl<'a> OwnedAgentView<'a> {
     /// Shows `agent`; `work` is its work, and whether it is connected.
-    pub fn new(agent: &'a Agent, work: Option<(&AgentWork, bool)>) -> Self {
+    pub fn new(agent: &'a Agent, features: Features, work: Option<(&AgentWork, bool)>) -> Self {
         let work = work.map(|(work, connected)| AgentWorkView::new(work, Some(connected)));
-        Self { agent: AgentView::new(agent), work }
+        Self { agent: AgentView::new(agent, features), work }
     }
 }
 
@@ -214,9 +242,9 @@ pub(super) struct CredentialsView<'a> {
 
 impl<'a> RegisteredAgentView<'a> {
     /// Shows `registered`, the secret key included.
-    pub fn new(registered: &'a RegisteredAgent) -> Self {
+    pub fn new(registered: &'a RegisteredAgent, features: Features) -> Self {
         Self {
-            agent: AgentView::new(&registered.agent),
+            agent: AgentView::new(&registered.agent, features),
             credentials: CredentialsView {
                 api_key: registered.key.reveal(),
                 expires_at: registered.expires_at.map(Shown),

@@ -15,8 +15,8 @@ pub struct AuditEntryView<'a> {
     /// When the action happened.
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
-    /// Who acted. Null if the operator used the command line, and in `login.failed` and `session.token_reused` if
-    /// the user is unknown.
+    /// Who acted. Null if the operator used the command line, in `webhook.disabled`, and in `login.failed` and
+    /// `session.token_reused` if the user is unknown.
     actor: Option<AuditObjectView<'a>>,
     /// The action, for example `participant.added`. New actions may be added.
     action: &'static str,

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use domain::chat::{
-    Chat, ChatAgent, ChatDetails, ChatParts, FoundChat, ListedChat, Participant, RosterHead, Standing,
+    Chat, ChatAgent, ChatDetails, ChatParts, ListedChat, MarkedRooms, Participant, RosterHead, Standing,
     Unread, WorkStatus,
 };
 use domain::id::{AgentId, ChatId};
+use domain::message::MessageKind;
 use serde::Serialize;
 
+use super::board::TaskCountsView;
 use super::{ChatView, MessageView, ParticipantView, Shown};
 
 /// A room as a human sees it.
@@ -20,12 +22,11 @@ pub struct ChatDetailsView<'a> {
     #[schema(value_type = Option<String>)]
     description: (),
     agents: Vec<ChatAgentView<'a>>,
+    /// The active tasks of the room by overall status.
     task_counts: TaskCountsView,
     work_status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     message_counts: Option<BTreeMap<&'static str, u64>>,
-    #[serde(flatten)]
-    reading: Option<ReadingView>,
 }
 
 /// What is unread.
@@ -51,17 +52,6 @@ impl<'a> ChatAgentView<'a> {
     }
 }
 
-/// All zero: task boards are not supported.
-#[derive(Debug, Default, Serialize, utoipa::ToSchema)]
-struct TaskCountsView {
-    pending: u64,
-    in_progress: u64,
-    blocked: u64,
-    in_review: u64,
-    failed: u64,
-    completed: u64,
-}
-
 impl<'a> ChatDetailsView<'a> {
     /// Shows `chat`, whose agents are at work as `work` says.
     pub fn new(chat: &'a Chat, details: &'a ChatDetails, work: WorkStatus) -> Self {
@@ -69,25 +59,10 @@ impl<'a> ChatDetailsView<'a> {
             chat: ChatView::new(chat),
             description: (),
             agents: details.agents.iter().map(ChatAgentView::new).collect(),
-            task_counts: TaskCountsView::default(),
+            task_counts: TaskCountsView::new(details.tasks),
             work_status: work.as_str(),
             message_counts: None,
-            reading: None,
         }
-    }
-
-    /// Adds what the caller has not read; `None` if the caller is no participant.
-    #[must_use]
-    pub fn with_unread(self, unread: Option<&Unread>) -> Self {
-        Self { reading: Some(ReadingView { unread: unread.map(UnreadView::new) }), ..self }
-    }
-
-    /// Shows one room that was read by itself.
-    pub fn found(found: &'a FoundChat, work: WorkStatus) -> Self {
-        let counts = found.message_counts.as_ref();
-        let counts =
-            counts.map(|counts| counts.iter().map(|(kind, count)| (kind.as_str(), *count)).collect());
-        Self { message_counts: counts, ..Self::new(&found.chat, &found.details, work) }
     }
 }
 
@@ -143,6 +118,8 @@ pub struct ListedChatView<'a> {
     standing: Option<StandingView>,
     #[serde(flatten)]
     newest: Option<NewestView<'a>>,
+    #[serde(flatten)]
+    reading: Option<ReadingView>,
 }
 
 /// What the caller has not read in a room.
@@ -154,13 +131,15 @@ pub struct UnreadView {
     mentions: u64,
     /// The read marker: the sequence of the last message that counts as read; 0 if there is none.
     read_sequence: i64,
+    /// Whether the caller has muted the room. Clients then show only the number of mentions.
+    muted: bool,
 }
 
 impl UnreadView {
     /// Shows `unread`.
     pub fn new(unread: &Unread) -> Self {
-        let Unread { count, mentions, read_sequence } = *unread;
-        Self { count, mentions, read_sequence: read_sequence.get() }
+        let Unread { count, mentions, read_sequence, muted } = *unread;
+        Self { count, mentions, read_sequence: read_sequence.get(), muted }
     }
 }
 
@@ -179,6 +158,22 @@ impl MarkedReadView {
     }
 }
 
+/// The rooms that were marked as read at once.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct MarkedRoomsView {
+    rooms: Vec<MarkedReadView>,
+    /// Whether there are other rooms to be marked: repeat the request.
+    has_more: bool,
+}
+
+impl MarkedRoomsView {
+    /// Shows `marked`.
+    pub fn new(marked: &MarkedRooms) -> Self {
+        let rooms = marked.rooms.iter().map(|(chat, unread)| MarkedReadView::new(*chat, unread));
+        Self { rooms: rooms.collect(), has_more: marked.has_more }
+    }
+}
+
 /// The last message of a room. Null if there is none.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct NewestView<'a> {
@@ -189,20 +184,28 @@ impl<'a> ListedChatView<'a> {
     /// Shows `listed` with the `parts` that were asked for.
     pub fn new(
         listed: &'a ListedChat,
-        details: &'a ChatDetails,
         work: WorkStatus,
         parts: ChatParts,
         is_online: impl Fn(&Participant) -> bool,
     ) -> Self {
-        let room = ChatDetailsView::new(&listed.chat, details, work);
-        let room = if parts.unread { room.with_unread(listed.unread.as_ref()) } else { room };
+        let room = ChatDetailsView::new(&listed.chat, listed.details(), work);
+        let unread = || listed.unread.as_ref().map(UnreadView::new);
         let last_message = || listed.last_message.as_ref().map(MessageView::for_user);
         Self {
             room,
             head: listed.roster.as_ref().map(|head| RosterHeadView::new(head, is_online)),
             standing: listed.standing.as_ref().map(StandingView::new),
             newest: parts.last_message.then(|| NewestView { last_message: last_message() }),
+            reading: parts.unread.then(|| ReadingView { unread: unread() }),
         }
+    }
+
+    /// Adds the number of messages by kind.
+    #[must_use]
+    pub fn with_counts(mut self, counts: Option<&[(MessageKind, u64)]>) -> Self {
+        self.room.message_counts =
+            counts.map(|counts| counts.iter().map(|(kind, count)| (kind.as_str(), *count)).collect());
+        self
     }
 }
 

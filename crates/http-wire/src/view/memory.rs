@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::Shown;
 
 /// The size of a memory in an answer, without content.
-const MEMORY_BYTES: usize = 650;
+const MEMORY_BYTES: usize = 730;
 
 /// A memory, in both APIs.
 #[derive(Debug, Serialize, ToSchema)]
@@ -37,9 +37,15 @@ pub struct MemoryView<'a> {
     source_agent_name: Option<&'a str>,
     #[schema(value_type = super::Id)]
     organization_id: Shown<OrganizationId>,
-    /// Always null: a memory belongs to no chat.
+    /// Always null, as is all of the room: a memory belongs to no chat.
     #[schema(value_type = Option<String>)]
     chat_room_id: (),
+    #[schema(value_type = Option<String>)]
+    chat_room_title: (),
+    #[schema(value_type = Option<String>)]
+    chat_room_status: (),
+    #[schema(value_type = Option<String>)]
+    chat_room_type: (),
     #[schema(value_type = Object)]
     metadata: &'a Map<String, Value>,
     #[schema(value_type = super::Instant)]
@@ -77,6 +83,9 @@ impl<'a> MemoryView<'a> {
             source_agent_name: memory.source_name.as_deref(),
             organization_id: Shown(memory.organization),
             chat_room_id: (),
+            chat_room_title: (),
+            chat_room_status: (),
+            chat_room_type: (),
             metadata: &memory.metadata,
             inserted_at: Shown(memory.created_at),
             updated_at: Shown(memory.updated_at),

@@ -4,12 +4,12 @@ use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus, HeldBy}
 use domain::foreign::Origin;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::{Cause, EventMetadata, Mention, Message, TraceParent};
-use domain::page::weight::{MESSAGE_BYTES, of_members, of_record};
+use domain::page::weight::{MESSAGE_BYTES, of_files, of_members, of_record};
 use domain::time::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-use super::Shown;
+use super::{AttachmentView, Shown};
 
 /// A message or an event, as one reader sees it.
 #[derive(Debug, serde::Serialize, utoipa::ToSchema)]
@@ -38,9 +38,8 @@ pub struct MessageView<'a> {
     /// room.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
-    /// Always empty: attachments are not supported.
-    #[schema(value_type = Vec<Object>)]
-    attachments: [(); 0],
+    /// The files of a text, in the order of `attachment_ids`. Files that have expired are left out.
+    attachments: Vec<AttachmentView<'a>>,
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
     #[schema(value_type = super::Instant)]
@@ -71,7 +70,9 @@ impl<'a> MessageView<'a> {
         let of_one = |message: &Message| {
             let attempts = message.deliveries.iter().map(|delivery| delivery.attempts().len());
             let records = attempts.map(|count| of_record(u32::try_from(count).unwrap_or(u32::MAX)));
-            message.content.len() + message.metadata.as_ref().map_or(0, of_members) + records.sum::<usize>()
+            let files = of_files(message.attachments.len());
+            let metadata = message.metadata.as_ref().map_or(0, of_members);
+            message.content.len() + metadata + files + records.sum::<usize>()
         };
         messages.iter().map(|message| MESSAGE_BYTES + of_one(message)).sum()
     }
@@ -95,7 +96,7 @@ impl<'a> MessageView<'a> {
             chat_room_id: Shown(message.chat_id),
             thread_id: (),
             metadata,
-            attachments: [],
+            attachments: message.attachments.iter().map(AttachmentView::new).collect(),
             inserted_at: Shown(message.created_at),
             updated_at: Shown(message.updated_at),
             respond_by: message.respond_by.map(Shown),

@@ -6,11 +6,14 @@
 mod agent;
 mod api_key;
 mod audit;
+mod board;
 mod budget;
+mod bulk_deletion;
 mod chat;
 mod chat_details;
 mod contact;
 mod control;
+mod file;
 mod memory;
 mod message;
 mod operator;
@@ -21,6 +24,7 @@ mod peer;
 mod session;
 mod usage;
 mod user;
+mod webhook;
 mod work;
 mod work_summary;
 
@@ -36,21 +40,25 @@ pub use agent::{
 };
 pub use api_key::{CreatedKeyView, KeyView};
 pub use audit::AuditEntryView;
+pub use board::{BoardEntryView, BoardView, TaskView};
 pub use budget::BudgetsView;
+pub use bulk_deletion::BulkDeletionView;
 pub use chat::ChatView;
 pub use chat_details::{
-    AgentListedChatView, ChatDetailsView, ListedChatView, MarkedReadView, RosterHeadView, UnreadView,
+    AgentListedChatView, ChatDetailsView, ListedChatView, MarkedReadView, MarkedRoomsView, RosterHeadView,
+    UnreadView,
 };
 pub use contact::{
     AgentContactView, ContactRequestView, ContactView, ReceivedRequestView, RemovedView, RequestStepView,
     ResolvedView, SentRequestView,
 };
 pub use control::ExecutionView;
+pub use file::AttachmentView;
 pub use memory::MemoryView;
 pub use message::{MessageView, TreeMessageView};
 pub use operator::{
     AccountView, AgentOverviewView, DisconnectView, OpenConnectionView, OrganizationInUseView, OverviewView,
-    ThroughputView,
+    PlanInUseView, ThroughputView,
 };
 pub use organization::{InvitationView, InvitedView, MemberView, OrganizationView};
 pub use outcome::{PostedEventView, ReceiptView, SentMessageView, StepView};
@@ -59,6 +67,7 @@ pub use peer::{ListedAgentView, PeerView};
 pub use session::{OpenSessionView, SessionView};
 pub use usage::{TokensView, TreeMetadata, UsageMetadata, UsageView};
 pub use user::ProfileView;
+pub use webhook::{SecretWebhookView, WebhookDeliveryView, WebhookView};
 pub use work::{ChangedWorkView, RetriedWorkView, WorkItemView};
 pub use work_summary::WorkSummaryView;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::account::{Agent, AgentConnection, User};
 use domain::id::{AgentId, NodeId, OrganizationId, ParticipantId, UserId};
 use domain::operator::{Finding, OpenConnection, Overview, STEP, Series, ThroughputSteps};
-use domain::plan::OrganizationInUse;
+use domain::plan::{OrganizationInUse, PlanInUse};
 use domain::status::{ClusterStatus, NodeLease, StoreStatus};
 use domain::time::Timestamp;
 use domain::work::AgentWork;
@@ -125,6 +125,22 @@ impl<'a> OrganizationInUseView<'a> {
             used: OrganizationUseView { agents: *agents, chats: *chats, bytes: organization.bytes },
             pause: organization.pause.as_ref().map(PauseView::new),
         }
+    }
+}
+
+/// A plan that organizations can have.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct PlanInUseView<'a> {
+    #[serde(flatten)]
+    plan: PlanView<'a>,
+    /// Number of organizations that have it.
+    organizations: u64,
+}
+
+impl<'a> PlanInUseView<'a> {
+    /// Shows `row`.
+    pub fn new(row: &'a PlanInUse) -> Self {
+        Self { plan: PlanView::new(&row.plan), organizations: row.organizations }
     }
 }
 

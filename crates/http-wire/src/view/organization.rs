@@ -2,7 +2,7 @@
 
 use domain::id::{InvitationId, OrganizationId, UserId};
 use domain::message::{MaxHops, MaxPairMessages};
-use domain::organization::{Invitation, Invited, Member, OrganizationOf, Pause};
+use domain::organization::{Invitation, Invited, Member, OrganizationOf, Pause, QuotaUse};
 use domain::plan::Plan;
 use domain::time::Timestamp;
 use serde::Serialize;
@@ -42,7 +42,7 @@ impl<'a> PlanView<'a> {
     }
 }
 
-/// A pause: every agent in the organization's rooms is stopped.
+/// A pause of an organization: every agent in its rooms is stopped.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct PauseView<'a> {
     #[schema(value_type = super::Instant)]
@@ -56,6 +56,17 @@ impl<'a> PauseView<'a> {
     }
 }
 
+/// What an organization has used of its plan.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+struct QuotaUseView {
+    /// Number of agents.
+    agents: u64,
+    /// Number of active chats.
+    chats: u64,
+    /// Bytes of all messages and memories, as counted last.
+    bytes: u64,
+}
+
 /// The caller's organization.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct OrganizationView<'a> {
@@ -67,6 +78,8 @@ pub struct OrganizationView<'a> {
     /// Number of members.
     members: u64,
     plan: PlanView<'a>,
+    /// What the organization has used of its plan; only for admins, otherwise null.
+    used: Option<QuotaUseView>,
     /// Null unless the organization is paused.
     pause: Option<PauseView<'a>>,
     /// The number of messages that may follow from one another in its rooms before the next one of an agent is held;
@@ -90,6 +103,11 @@ impl<'a> OrganizationView<'a> {
             role: organization.role.as_str(),
             members: organization.members,
             plan: PlanView::new(&organization.plan),
+            used: organization.used.map(|QuotaUse { agents, chats, bytes }| QuotaUseView {
+                agents,
+                chats,
+                bytes,
+            }),
             pause: organization.pause.as_ref().map(PauseView::new),
             max_hops: organization.max_hops.map(MaxHops::get),
             max_pair_messages: organization.max_pair_messages.map(MaxPairMessages::get),
@@ -108,6 +126,9 @@ pub struct MemberView<'a> {
     name: &'a str,
     /// `admin` or `member`.
     role: &'static str,
+    /// When the user joined the organization.
+    #[schema(value_type = super::Instant)]
+    joined_at: Shown<Timestamp>,
     /// When the account was created.
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
@@ -121,6 +142,7 @@ impl<'a> MemberView<'a> {
             handle: member.handle.as_str(),
             name: &member.name,
             role: member.role.as_str(),
+            joined_at: Shown(member.joined_at),
             inserted_at: Shown(member.created_at),
         }
     }

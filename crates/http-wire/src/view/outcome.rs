@@ -55,7 +55,7 @@ struct RecipientView<'a> {
     /// For an agent: set if it is stopped in the room. The message waits for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<bool>,
-    /// For an agent: set if the organization of the room is paused, which stops all agents in it.
+    /// For an agent: set if the agent or the organization of the room is paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     paused: Option<bool>,
 }
@@ -134,6 +134,10 @@ pub struct StepView {
     chat_room_id: Shown<ChatId>,
     status: &'static str,
     attempt_number: u32,
+    /// When the claim of the attempt ends unless it is renewed; absent if it claims nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<super::Instant>)]
+    claimed_until: Option<Shown<Timestamp>>,
     success: bool,
 }
 
@@ -145,6 +149,7 @@ impl StepView {
             chat_room_id: Shown(step.chat_id),
             status: step.status.as_str(),
             attempt_number: step.attempt_number.get(),
+            claimed_until: step.claimed_until.map(Shown),
             success: true,
         }
     }
@@ -168,7 +173,7 @@ pub struct ReceiptView<'a> {
     connected: bool,
     /// Set if the agent is stopped in the room.
     stopped: bool,
-    /// Set if the organization of the room is paused, which stops all agents in it.
+    /// Set if the agent or the organization of the room is paused.
     paused: bool,
     /// Set if the agent is still in the room. An agent that is not does not get the message.
     in_room: bool,
@@ -186,7 +191,8 @@ pub struct ReceiptView<'a> {
 impl<'a> ReceiptView<'a> {
     /// Shows `receipt`; `connected` says whether its agent is.
     pub fn new(receipt: &'a DeliveryReceipt, connected: bool) -> Self {
-        let DeliveryReceipt { agent, status, changed_at, before, replaced_by, respond_by } = receipt;
+        let DeliveryReceipt { agent, status, changed_at, before, replaced_by, respond_by, is_cancelled: _ } =
+            receipt;
         Self {
             id: Shown(agent.id),
             handle: &agent.handle,

@@ -2,6 +2,7 @@
 
 use domain::chat::Participant;
 use domain::id::ParticipantId;
+use domain::time::Timestamp;
 use serde::Serialize;
 
 use super::Shown;
@@ -23,6 +24,9 @@ pub struct ParticipantView<'a> {
     description: Option<&'a str>,
     /// Null for users.
     is_external: Option<bool>,
+    /// When the participant joined the room.
+    #[schema(value_type = super::Instant)]
+    joined_at: Shown<Timestamp>,
     #[serde(flatten)]
     presence: Option<PresenceView>,
 }
@@ -55,6 +59,7 @@ impl<'a> ParticipantView<'a> {
             status: participant.status.as_str(),
             description: participant.description.as_deref(),
             is_external: participant.is_external,
+            joined_at: Shown(participant.joined_at),
             presence: None,
         }
     }

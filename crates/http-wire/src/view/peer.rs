@@ -52,6 +52,9 @@ impl<'a> PeerView<'a> {
 /// An agent in the directory. Use its handle to send a contact request.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ListedAgentView<'a> {
+    /// Knowing it grants no access.
+    #[schema(value_type = super::Id)]
+    id: Shown<ParticipantId>,
     #[serde(rename = "type")]
     kind: &'static str,
     name: &'a str,
@@ -68,6 +71,7 @@ impl<'a> ListedAgentView<'a> {
     pub fn new(listed: &'a ListedPeer) -> Self {
         let ListedPeer { peer, online } = listed;
         Self {
+            id: Shown(peer.id),
             kind: peer.id.kind().as_str(),
             name: &peer.name,
             handle: &peer.handle,

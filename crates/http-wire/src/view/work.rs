@@ -144,7 +144,7 @@ struct WorkAgentView<'a> {
     last_disconnect_reason: Option<&'static str>,
     /// Set if the agent is stopped in the room.
     stopped: bool,
-    /// Set if the organization of the room is paused, which stops all agents in it.
+    /// Set if the agent or the organization of the room is paused.
     paused: bool,
 }
 

@@ -20,7 +20,9 @@ use domain::id::{AccountId, ChatId};
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
 use domain::ports::Clock;
 use domain::secret::Secret;
+use domain::services::Services;
 use http_wire::cursor::CursorSeal;
+use http_wire::features::Features;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
 use http_wire::services::register;
@@ -92,8 +94,20 @@ impl Api {
 
     /// Registers the world's services for an application.
     pub(crate) fn register(&self, config: &mut ServiceConfig, limits: RateLimitConfig) {
+        self.register_services(&self.world, config, limits);
+    }
+
+    fn register_services(&self, services: &Services, config: &mut ServiceConfig, limits: RateLimitConfig) {
         let limits = Arc::new(RateLimits::new(limits, self.world.clock.clone()));
-        register(config, &self.world, &limits, &CursorSeal::new(Secret([7; 32])));
+        register(config, services, &limits, &CursorSeal::new(Secret([7; 32])), Features::of(services));
+    }
+
+    /// The answer of the interface on other services of this world.
+    pub(crate) async fn send_to(&self, services: &Services, request: TestRequest) -> Answer {
+        let register =
+            |config: &mut ServiceConfig| self.register_services(services, config, RateLimitConfig::off());
+        let app = App::new().wrap(RequestScope).configure(register).configure(configure);
+        call(&init_service(app).await, request).await
     }
 
     /// The mounted interface with these limits.
@@ -167,7 +181,13 @@ impl Api {
             kind: Some(MentionKind::Mention),
         };
         let content = MessageContent::new(text.to_owned()).unwrap();
-        let command = SendMessage { content, mentions: vec![mention], respond_by: None, in_reply_to: None };
+        let command = SendMessage {
+            content,
+            mentions: vec![mention],
+            respond_by: None,
+            in_reply_to: None,
+            attachments: Vec::new(),
+        };
         self.world.messages.send(from, chat, command).await.unwrap().id.to_string()
     }
 

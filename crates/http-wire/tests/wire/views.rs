@@ -60,6 +60,7 @@ fn text() -> Message {
         created_at: at(NOON),
         updated_at: at(LATER),
         respond_by: None,
+        attachments: Vec::new(),
         deliveries: vec![Delivery::new(HELPER), Delivery::new(OTHER)],
     }
 }
@@ -213,7 +214,7 @@ fn participants() {
     };
     let expected = json!({
         "id": id(2), "type": "User", "name": "Ann", "handle": "ann", "role": "owner", "status": "active",
-        "description": null, "is_external": null,
+        "description": null, "is_external": null, "joined_at": NOON,
     });
     assert_eq!(to_value(ParticipantView::new(&ann)).unwrap(), expected);
 }
@@ -256,12 +257,16 @@ fn receipts() {
         chat_id: CHAT,
         status: DeliveryStatus::Failed,
         attempt_number,
+        claimed_until: None,
         traceparent: None,
     };
     let expected = json!({
         "id": id(5), "chat_room_id": id(1), "status": "failed", "attempt_number": 2, "success": true,
     });
     assert_eq!(to_value(StepView::new(&step)).unwrap(), expected);
+    let claimed = StepResult { claimed_until: Some(at(NOON)), ..step };
+    let shown = to_value(StepView::new(&claimed)).unwrap();
+    assert_eq!(shown["claimed_until"], NOON);
 }
 
 #[test]

@@ -275,6 +275,7 @@ fn as_cells(record: &AuditRecord, times: &Times) -> Vec<String> {
     let actor = match &record.actor {
         RecordedActor::Operator => "the operator".to_owned(),
         RecordedActor::Anonymous => "somebody".to_owned(),
+        RecordedActor::Server => "the server".to_owned(),
         RecordedActor::Known(named) => named_as_text(named),
     };
     let place = record.place.as_ref().map(|place| format!(" ({})", named_as_text(place))).unwrap_or_default();

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::adapters::SystemClock;
 use crate::archive::draft::Draft;
+use crate::archive::files;
 use crate::archive::line::{End, FORMAT, Header, columns, end_line};
 use crate::archive::writer::{count as count_rows, hexadecimal, write_rows};
 use crate::config::Config;
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 use crate::output::{count, print};
 use crate::progress::{Progress, say};
 use crate::store;
+use crate::wiring;
 
 /// The destination of an archive.
 #[derive(Args, Debug)]
@@ -27,6 +29,9 @@ pub struct ExportArguments {
     /// File to write, which appears once it is complete; or a pipe or device [default: standard output].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub to: Option<PathBuf>,
+    /// Directory to which the contents of files are copied; those that it has already are not copied again.
+    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+    pub files: Option<PathBuf>,
     /// Print JSON about the written file.
     #[arg(long, requires = "to")]
     pub json: bool,
@@ -34,16 +39,21 @@ pub struct ExportArguments {
 
 /// Writes the archive to a file or to standard output.
 pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Result<(), Failure> {
+    let files = arguments.files.as_deref();
     let Some(path) = arguments.to else {
         let written = with_snapshot(config, async |snapshot, steps| {
             let mut out = BufWriter::new(std::io::stdout().lock());
-            write(snapshot, steps, &mut out).await
+            let end = write(snapshot, steps, &mut out).await?;
+            copy_files(config, snapshot, files).await?;
+            Ok(end)
         });
         return written.await.map(|end| say_written(&end));
     };
     let begin = || Draft::of(&path);
     let written = with_snapshot(config, async |snapshot, steps| {
-        to_draft(snapshot, steps, &path, begin, |_| Ok(())).await.map(|(end, ())| end)
+        let (end, ()) = to_draft(snapshot, steps, &path, begin, |_| Ok(())).await?;
+        copy_files(config, snapshot, files).await?;
+        Ok(end)
     });
     let end = written.await?;
     if !arguments.json {
@@ -57,6 +67,21 @@ pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Resul
         "sha256": end.sha256,
     });
     print(&report.to_string())
+}
+
+/// Copies the contents of files to a directory, or warns that they are not exported.
+async fn copy_files(
+    config: &Config,
+    snapshot: &mut dyn Snapshot,
+    directory: Option<&Path>,
+) -> Result<(), Failure> {
+    let Some(directory) = directory else {
+        files::warn_without(files::count(snapshot).await?);
+        return Ok(());
+    };
+    let (from, to) = (wiring::objects(config)?, files::directory(directory));
+    files::report(files::copy(snapshot, &*from, &to, SystemClock.now()).await?);
+    Ok(())
 }
 
 fn say_written(end: &End) {

@@ -16,6 +16,7 @@ use domain::ports::Clock;
 use serde_json::json;
 
 use crate::adapters::SystemClock;
+use crate::archive::files;
 use crate::archive::line::{Counts, End, Header, Line};
 use crate::archive::position::{ArchivePosition, PositionFile};
 use crate::archive::reader::Reader;
@@ -25,6 +26,7 @@ use crate::failure::Failure;
 use crate::lock::FillLock;
 use crate::progress::{Progress, say};
 use crate::store::{self, Store};
+use crate::wiring;
 
 /// The source of an archive.
 #[derive(Args, Debug)]
@@ -32,6 +34,9 @@ pub struct ImportArguments {
     /// File to read [default: standard input].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub from: Option<PathBuf>,
+    /// Directory with the contents of files, which `parlance export --files` has written.
+    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+    pub files: Option<PathBuf>,
     /// Resume an interrupted import of the same archive.
     #[arg(long)]
     pub resume: bool,
@@ -60,7 +65,11 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
     let archive = Reader::begin(input)?;
     let mut lock = FillLock::take(&config.store).await?;
     let store = store::open_alone(config).await?;
-    let taking = take(&store, archive, position, arguments.resume);
+    let taking = async {
+        let done = take(&store, archive, position, arguments.resume).await?;
+        copy_files(config, &store, arguments.files.as_deref()).await?;
+        Ok(done)
+    };
     let done = tokio::select! {
         biased;
         lost = lock.lost() => Err(lost),
@@ -69,6 +78,24 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
     store.close().await;
     lock.end().await;
     report(&done?, arguments.json)
+}
+
+/// Copies the contents of files from a directory, or warns that they are missing.
+async fn copy_files(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    directory: Option<&Path>,
+) -> Result<(), Failure> {
+    let snapshot = store.snapshot().await;
+    let mut snapshot =
+        snapshot.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
+    let Some(directory) = directory else {
+        files::warn_without(files::count(&mut *snapshot).await?);
+        return Ok(());
+    };
+    let (from, to) = (files::directory(directory), wiring::objects(config)?);
+    files::report(files::copy(&mut *snapshot, &from, &*to, SystemClock.now()).await?);
+    Ok(())
 }
 
 /// Verifies a file, and returns the position to begin at.

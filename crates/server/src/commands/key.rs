@@ -157,7 +157,8 @@ async fn create(
     // Read before the key exists: it is shown once.
     let found = store.find_user(user).await;
     let found = found.map_err(|cause| Failure::new("cannot read the user", cause).next(store::NEXT))?;
-    let created = accounts.create_key_by(Actor::Operator, user, CreateKey { name, expires_at, scope }).await;
+    let created =
+        accounts.create_key_by(Actor::Operator, user, CreateKey { name, expires_at, scope }, None).await;
     let created = created.map_err(|cause| match (cause, scope.chat) {
         (CreateKeyError::ChatNotFound, Some(chat)) => {
             Failure::plain(format!("--chat: the user cannot read a chat with the id {chat}"))
@@ -216,7 +217,7 @@ async fn rotate(
     let found = accounts.find_agent(&handle).await;
     let found = found.map_err(|cause| Failure::new("cannot read the agent", cause).next(store::NEXT))?;
     let Some(agent) = found else { return Err(agent::unknown(store, &handle).await) };
-    let rotated = accounts.rotate_key_by(Actor::Operator, agent.owner, agent.id).await;
+    let rotated = accounts.rotate_key_by(Actor::Operator, agent.owner, agent.id, None).await;
     let rotated = rotated.map_err(|cause| {
         Failure::new("the agent's key was not replaced", cause).next("see `parlance agent show HANDLE`")
     })?;

@@ -19,4 +19,5 @@ pub(crate) mod token;
 pub(crate) mod usage;
 pub(crate) mod user;
 pub(crate) mod version;
+pub(crate) mod webhook;
 pub(crate) mod work;

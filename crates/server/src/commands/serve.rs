@@ -7,13 +7,19 @@ use actix_web::dev::Service;
 use actix_web::{App, web};
 use cluster::ClusterMember;
 use domain::operator::OperatorService;
+use domain::ports::Clock;
 use http_console::CookieSecurity;
+use http_human::RecentAnswers;
+use http_wire::avatar;
+use http_wire::disk_reserve::DiskReserve;
 use http_wire::request_scope::RequestScope;
+use http_wire::room_waiters::IsStopping;
 use http_wire::services::register;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use webhooks::{Client, Sender, Stop, SystemResolver};
 use ws_gateway::SocketContext;
 
 use crate::adapters::SystemClock;
@@ -104,6 +110,10 @@ async fn run(
     let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone(), disk.clone()));
     let cluster_member = wiring.join_cluster().await?;
     let change_feed = wiring.begin_change_feed(cluster_member.clone()).await?;
+    if wiring.services.files.is_on() {
+        let begun = wiring.services.files.begin().await;
+        begun.map_err(|error| config.files.at.failure(error))?;
+    }
     let erasure_clock = ErasureClock::begin(wiring.store.clone(), Arc::new(SystemClock)).await?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
@@ -122,6 +132,7 @@ async fn run(
     if let Some(operator) = operator {
         upkeep.spawn(operator::record_throughput(operator));
     }
+    let webhooks = webhook_sender(config, wiring, &mut upkeep)?;
     let mut others = wiring.spawn_bus_receiver();
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
@@ -143,7 +154,7 @@ async fn run(
     // After a failure, the sockets are closed at once; what is not stored yet is still written.
     if ended.is_none() {
         tokio::select! {
-            () = wiring.hub.drain(config.drain()) => {}
+            () = drain(config, wiring, webhooks.as_ref()) => {}
             // A second signal skips draining.
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
@@ -226,9 +237,19 @@ fn bind(
     let public_url = config.public_url.clone().map(web::Data::new);
     let invitation_page = InvitationPage::of(config)?;
     let responses = wiring.responses.clone();
-    let (has_console, has_tls) = (config.console, config.tls.is_some());
+    let (has_console, has_mcp, has_tls) = (config.console, config.mcp, config.tls.is_some());
     let security = CookieSecurity { has_tls, public_url: config.public_url.clone() };
     let security = web::Data::new(security);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let answers = web::Data::new(RecentAnswers::new(&clock));
+    let reserve = disk.clone();
+    let reserve = web::Data::new(DiskReserve::new(move |bytes| reserve.admit_bytes(bytes)));
+    let stopping = readiness.clone();
+    let is_stopping: IsStopping = Arc::new(move || stopping.is_draining());
+    let a2a = config.a2a.then(|| {
+        let Wiring { services, limits, cursors, waiters, .. } = &wiring;
+        a2a_gateway::Settings::new(services, limits, cursors, waiters, &is_stopping, has_tls)
+    });
     listen::bind(config, acceptor, responses, move || {
         let disk = disk.clone();
         let (public_url, invitation_page) = (public_url.clone(), invitation_page.clone());
@@ -243,18 +264,33 @@ fn bind(
             .app_data(origins.clone())
             .app_data(sockets.clone())
             .app_data(web::Data::from(wiring.responses.clone()))
-            .configure(|config| register(config, &wiring.services, &wiring.limits, &wiring.cursors))
+            .configure(|config| {
+                register(config, &wiring.services, &wiring.limits, &wiring.cursors, wiring.features);
+            })
+            .app_data(reserve.clone())
             // The first scope is matched first, and most requests are agents'.
             .configure(http_agent::configure)
             .configure(http_human::configure)
             .configure(|app| {
                 if let Some(operator) = operator {
-                    app.app_data(operator).configure(http_human::configure_operator);
+                    app.app_data(operator)
+                        .app_data(answers.clone())
+                        .configure(http_human::configure_operator);
                 }
             })
             .configure(ws_gateway::configure)
+            .configure(|app| {
+                if has_mcp {
+                    let Wiring { services, limits, waiters, .. } = &wiring;
+                    mcp_gateway::configure(app, services, limits, waiters, &is_stopping);
+                }
+                if let Some(settings) = &a2a {
+                    a2a_gateway::configure(app, settings);
+                }
+            })
             .configure(|app| system::configure(app, has_console))
             .configure(api_document::configure)
+            .configure(avatar::configure)
             .configure(|app| {
                 if let Some(url) = public_url {
                     app.app_data(url);
@@ -267,6 +303,33 @@ fn bind(
                 }
             })
     })
+}
+
+/// Closes the sockets, and ends the requests to webhooks.
+async fn drain(config: &Config, wiring: &Wiring, webhooks: Option<&Stop>) {
+    let sent = async {
+        if let Some(webhooks) = webhooks {
+            webhooks.drain(config.drain()).await;
+        }
+    };
+    tokio::join!(wiring.hub.drain(config.drain()), sent);
+}
+
+/// Starts the sender of requests to webhooks, unless they are off; returns what stops it.
+fn webhook_sender(
+    config: &Config,
+    wiring: &Wiring,
+    upkeep: &mut JoinSet<()>,
+) -> Result<Option<Stop>, Failure> {
+    if !config.webhooks.is_on {
+        return Ok(None);
+    }
+    let client = Client::new(Arc::new(SystemResolver), wiring::webhook_networks(config));
+    let client = client.map_err(|cause| Failure::new("cannot send requests to webhooks", cause))?;
+    let sender = Sender::new(wiring.services.webhooks.clone(), client);
+    let stop = sender.stop();
+    upkeep.spawn(sender.run());
+    Ok(Some(stop))
 }
 
 /// Unregisters the node of a cluster.

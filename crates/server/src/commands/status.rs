@@ -94,6 +94,7 @@ impl Found {
             paused_organizations,
             users,
             agents,
+            paused_agents,
             chats,
             messages,
             size_bytes,
@@ -121,9 +122,9 @@ impl Found {
             )
         }));
         lines.extend([
-            ("Organizations", organizations_as_text(organizations, paused_organizations)),
+            ("Organizations", with_paused(organizations, paused_organizations)),
             ("Users", users.to_string()),
-            ("Agents", agents.to_string()),
+            ("Agents", with_paused(agents, paused_agents)),
             ("Chats", chats.to_string()),
             ("Messages", messages.to_string()),
             ("Open work", open(work, times)),
@@ -139,6 +140,7 @@ impl Found {
             paused_organizations,
             users,
             agents,
+            paused_agents,
             chats,
             messages,
             size_bytes,
@@ -162,6 +164,7 @@ impl Found {
             "paused_organizations": paused_organizations,
             "users": users,
             "agents": agents,
+            "paused_agents": paused_agents,
             "chats": chats,
             "messages": messages,
             "open_work": {
@@ -180,8 +183,8 @@ impl Found {
     }
 }
 
-/// The number of organizations, and of those that are paused.
-fn organizations_as_text(all: u64, paused: u64) -> String {
+/// The number of organizations or agents, and of those that are paused.
+fn with_paused(all: u64, paused: u64) -> String {
     if paused == 0 { all.to_string() } else { format!("{all}, {paused} paused") }
 }
 
@@ -214,11 +217,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paused_organizations_are_shown_if_there_are_any() {
-        assert_eq!(
-            (organizations_as_text(3, 0), organizations_as_text(3, 1)),
-            ("3".to_owned(), "3, 1 paused".to_owned())
-        );
+    fn what_is_paused_is_counted_if_there_is_any() {
+        assert_eq!((with_paused(3, 0), with_paused(3, 1)), ("3".to_owned(), "3, 1 paused".to_owned()));
     }
 
     #[test]

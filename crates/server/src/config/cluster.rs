@@ -57,7 +57,7 @@ mod tests {
             (&[("PARLANCE_CLUSTER_MODE", "two"), DATABASE], 1),
             (&[DATABASE], 0),
         ] {
-            let found = with_file(&[], variables, "").faults;
+            let found = with_file(&[], &[variables, &[("PARLANCE_MAX_FILE_BYTES", "0")]].concat(), "").faults;
             assert_eq!(found.len(), faults, "{found:?}");
             assert!(found.iter().all(|fault| fault.key == "cluster_mode"), "{found:?}");
         }

@@ -16,6 +16,9 @@ const QUIET: [(&str, LevelFilter); 4] = [
     ("actix_web", LevelFilter::WARN),
 ];
 
+/// The library of the MCP server, which logs whole messages of the protocol: never logged, since they hold texts.
+const SILENT: &str = "rmcp";
+
 /// The level and format of the log.
 #[derive(Clone, Debug)]
 pub struct LogConfig {
@@ -48,6 +51,11 @@ pub(super) fn read(values: &mut Values) -> LogConfig {
 
 fn targets(text: &str) -> Result<Targets, String> {
     let targets: Targets = text.parse().map_err(|fault| format!("'{text}' is not a filter ({fault})"))?;
+    let is_silent = |target: &str| target == SILENT || target.starts_with("rmcp::");
+    let default = targets.default_level();
+    let kept = targets.into_iter().filter(|(target, _)| !is_silent(target)).collect::<Targets>();
+    let kept = kept.with_target(SILENT, LevelFilter::OFF);
+    let targets = default.map_or(kept.clone(), |level| kept.with_default(level));
     if targets.default_level().is_some_and(|level| level > LevelFilter::INFO) {
         return Ok(targets);
     }
@@ -87,6 +95,9 @@ mod tests {
         };
         assert_eq!(["info", "warn,actix_http=warn", "debug"].map(dispatcher), [false, true, true]);
         assert!(targets("info").unwrap().would_enable("adapters_nats", &tracing::Level::INFO));
+        for text in ["info", "trace", "rmcp=trace"] {
+            assert!(!targets(text).unwrap().would_enable("rmcp::service", &tracing::Level::ERROR), "{text}");
+        }
         let framework = |text: &str| {
             let levels = [tracing::Level::WARN, tracing::Level::INFO];
             levels.map(|level| targets(text).unwrap().would_enable("actix_server::builder", &level))

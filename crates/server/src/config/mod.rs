@@ -5,11 +5,13 @@
 //! description, and form. The command line, `parlance config`, and `docs/configuration.md` are generated
 //! from that.
 
+mod boards;
 mod bus;
 mod cluster;
 mod database;
 mod env_file;
 mod file;
+mod files;
 mod flags;
 mod guard;
 mod http;
@@ -26,12 +28,14 @@ mod sockets;
 mod tls;
 mod traces;
 mod values;
+mod webhooks;
 mod work;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::bus::Settings as BusSettings;
+use domain::delivery::ClaimLease;
 use domain::login::Registration;
 use domain::message::{MaxHops, MaxPairMessages, Retention};
 use domain::plan::{Plan, PlanName};
@@ -42,6 +46,7 @@ use http_wire::public_url::PublicUrl;
 
 pub use cluster::ClusterMode;
 pub(crate) use database::without_password;
+pub use files::{FilesAt, FilesConfig};
 pub(crate) use flags::shell_word;
 pub use flags::{Flags, LeadingFlags, ServerFlags};
 pub use http::HttpConfig;
@@ -50,6 +55,7 @@ pub(crate) use reference::reference;
 pub use sockets::SocketConfig;
 pub use traces::TraceConfig;
 pub(crate) use values::{Fault, Origin, Setting};
+pub use webhooks::WebhooksConfig;
 
 use crate::failure::Failure;
 use crate::lock::make_directory;
@@ -73,6 +79,10 @@ pub struct Config {
     pub console: bool,
     /// Whether the operator interface is served.
     pub operator_api: bool,
+    /// Whether the MCP server is served.
+    pub mcp: bool,
+    /// Whether the A2A server is served.
+    pub a2a: bool,
     /// The address of the metrics; `None` if they are off.
     pub metrics_listen: Option<String>,
     /// The data directory: the file of the embedded store, and the keys that sign tokens.
@@ -99,12 +109,20 @@ pub struct Config {
     pub sockets: SocketConfig,
     /// The thresholds of the flags of work.
     pub work: WorkThresholds,
+    /// How long a claim of a message lasts.
+    pub claim_lease: ClaimLease,
     /// The limit of hops of organizations that have none of their own.
     pub max_hops: MaxHops,
     /// The largest number of messages of a tree; 0 for no limit.
     pub max_tree_messages: u32,
     /// The limit of pairs of organizations that have none of their own.
     pub max_pair_messages: MaxPairMessages,
+    /// The maximum number of tasks of a chat; 0 turns boards off.
+    pub max_tasks: u32,
+    /// The files of chats.
+    pub files: FilesConfig,
+    /// The settings of webhooks.
+    pub webhooks: WebhooksConfig,
     /// The number of days after which a contact request expires; 0 for never.
     pub contact_request_days: u32,
     /// The number of days after which a new key expires if no expiry is requested; 0 for never.
@@ -149,6 +167,19 @@ impl Examined {
     }
 }
 
+/// Reads the address at which people reach the server.
+fn public_url(values: &mut Values) -> Option<PublicUrl> {
+    let public_url = Key::text(
+        "public_url",
+        "URL",
+        "none",
+        "Address at which people reach the server, for example `https://chat.example.org`: http or https, without \
+         a slash at its end. With it, an invitation has a link to the page that `GET /invitation` serves, \
+         and an agent has an `avatar_url`.",
+    );
+    values.optional(public_url, str::parse)
+}
+
 /// Reads whether the operator interface is served.
 fn operator_api(values: &mut Values) -> bool {
     let key = Key::switch(
@@ -158,6 +189,26 @@ fn operator_api(values: &mut Values) -> bool {
          and connections, and disable accounts.",
     );
     values.read(key, parse::switch)
+}
+
+fn min_free_bytes(values: &mut Values) -> u64 {
+    let min_free = Key::number(
+        "min_free_mib",
+        "MIB",
+        "256",
+        "If less than this is free on the disk of the embedded store, only requests with small bodies are \
+         accepted; others get 503. 0 turns this off. See *When the disk is full* in \
+         [operations.md](operations.md).",
+    );
+    values.read(min_free, parse::number(0, 1_000_000_u64)) * 1024 * 1024
+}
+
+/// Reads whether the MCP server and the A2A server are served.
+fn doors(values: &mut Values) -> (bool, bool) {
+    let what = "Whether to serve `/mcp`, where AI applications use Parlance over MCP; see [mcp.md](mcp.md).";
+    let mcp = values.read(Key::switch("mcp", "true", what), parse::switch);
+    let what = "Whether to serve `/a2a`, where other programs give tasks to listed agents over A2A; see [a2a.md](a2a.md).";
+    (mcp, values.read(Key::switch("a2a", "true", what), parse::switch))
 }
 
 impl Config {
@@ -196,21 +247,14 @@ impl Config {
         values.section("Address and data");
         let listen = Key::text("listen", "ADDRESS:PORT", "127.0.0.1:4000", "Address and port to listen on.");
         let listen = values.read(listen, parse::listen);
-        let public_url = Key::text(
-            "public_url",
-            "URL",
-            "none",
-            "Address at which people reach the server, for example `https://chat.example.org`: http or https, without \
-             a slash at its end. With it, an invitation comes with a link, and `GET /invitation` serves the page that \
-             the link opens.",
-        );
-        let public_url = values.optional(public_url, str::parse);
+        let public_url = public_url(values);
         let console = Key::switch(
             "console",
             "true",
             "Whether to serve the console, a page in the browser, at `/console/`.",
         );
         let (console, operator_api) = (values.read(console, parse::switch), operator_api(values));
+        let (mcp, a2a) = doors(values);
         let metrics = Key::text(
             "metrics_listen",
             "ADDRESS:PORT",
@@ -234,15 +278,7 @@ impl Config {
              where output is kept, as by `docker logs`.",
         );
         let first_key_file = values.optional(first_key, parse::text).map(PathBuf::from);
-        let min_free = Key::number(
-            "min_free_mib",
-            "MIB",
-            "256",
-            "If less than this is free on the disk of the embedded store, only requests with small bodies are \
-             accepted; others get 503. 0 turns this off. See *When the disk is full* in \
-             [operations.md](operations.md).",
-        );
-        let min_free_bytes = values.read(min_free, parse::number(0, 1_000_000_u64)) * 1024 * 1024;
+        let min_free_bytes = min_free_bytes(values);
         let store = database::read(values, &data_dir);
         let cluster_mode = cluster::read(values, &store);
         let bus = bus::read(values, &store);
@@ -251,10 +287,13 @@ impl Config {
         let log = log::read(values);
         let traces = traces::read(values);
         let sockets = sockets::read(values);
-        let work = work::read(values);
+        let (work, claim_lease) = work::read(values);
         let max_hops = guard::max_hops(values);
         let max_tree_messages = guard::max_tree_messages(values);
         let max_pair_messages = guard::max_pair_messages(values);
+        let max_tasks = boards::max_tasks(values);
+        let files = files::read(values, &data_dir, &store, cluster_mode);
+        let webhooks = webhooks::read(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
         let prices = prices::read(values);
@@ -267,6 +306,8 @@ impl Config {
             public_url,
             console,
             operator_api,
+            mcp,
+            a2a,
             metrics_listen,
             data_dir,
             first_key_file,
@@ -280,9 +321,13 @@ impl Config {
             traces,
             sockets,
             work,
+            claim_lease,
             max_hops,
             max_tree_messages,
             max_pair_messages,
+            max_tasks,
+            files,
+            webhooks,
             contact_request_days,
             key_ttl_days,
             retention,

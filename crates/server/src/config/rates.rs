@@ -28,6 +28,7 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
             "20/500",
             "Contact requests, handle lookups, and new agents of one user or agent.",
         ),
+        files: quota("rate_limit_files", "20/200", "Uploads and downloads of one user or agent."),
         connects: quota("rate_limit_connects", "20/200", "New sockets of one user or agent."),
         failures: quota("rate_limit_failures", "2/100", "Failed authentication from one address."),
         anonymous: quota(

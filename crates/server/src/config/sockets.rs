@@ -59,8 +59,9 @@ pub(super) fn read(values: &mut Values) -> SocketConfig {
         "drain_ms",
         "MS",
         "0; 5000 for one of several servers",
-        "How long a stopping server takes to close its sockets one after the other, in milliseconds, so that clients \
-         do not all reconnect at once. Meanwhile it is not ready and accepts no new sockets, but answers requests.",
+        "How long, in milliseconds, a stopping server takes to close its sockets one after the other, so that clients \
+         do not all reconnect at once. It waits up to the same time for requests to webhooks. Meanwhile it is not \
+         ready and accepts no new sockets, but answers requests.",
     );
     let lose = Key::number(
         "fault_lose_messages",

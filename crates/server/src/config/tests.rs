@@ -135,7 +135,8 @@ fn every_setting_is_described_once() {
     for Setting { key, section, .. } in &described {
         assert!(names.insert(key.name), "{} is there twice", key.name);
         assert!(key.what.ends_with('.') && !section.is_empty(), "{}", key.name);
-        assert!(key.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{}", key.name);
+        let may_be = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        assert!(key.name.bytes().all(may_be), "{}", key.name);
     }
     assert!(names.len() > 20);
 }

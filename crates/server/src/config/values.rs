@@ -103,6 +103,9 @@ pub(crate) struct Setting {
     pub(crate) origin: Origin,
 }
 
+/// The beginning of the names of variables for a bucket.
+const OF_BUCKET: &str = "AWS_";
+
 struct Given {
     text: String,
     /// How the value is written, if it is from a file.
@@ -120,6 +123,8 @@ pub(crate) struct Values {
     section: &'static str,
     settings: Vec<Setting>,
     faults: Vec<Fault>,
+    /// Variables that begin with `AWS_`, which are not settings of Parlance.
+    of_bucket: BTreeMap<String, String>,
 }
 
 impl Values {
@@ -128,7 +133,13 @@ impl Values {
         let mut values = Self::default();
         let mut lower = BTreeMap::new();
         for (name, value) in variables {
-            let Some(name) = name.to_str().filter(|name| name.starts_with("PARLANCE_")) else { continue };
+            let Some(name) = name.to_str() else { continue };
+            if let Some(text) = value.to_str().filter(|_| name.starts_with(OF_BUCKET)) {
+                values.of_bucket.insert(name.to_owned(), text.to_owned());
+            }
+            if !name.starts_with("PARLANCE_") {
+                continue;
+            }
             let origin = Origin::Variable(name.to_owned());
             match value.into_string() {
                 Ok(text) => {
@@ -170,6 +181,11 @@ impl Values {
         values
     }
 
+    /// The variables for a bucket, from the environment and the file of variables.
+    pub(super) fn of_bucket(&mut self) -> BTreeMap<String, String> {
+        std::mem::take(&mut self.of_bucket)
+    }
+
     /// No given values.
     pub(super) fn gather_nothing() -> Self {
         Self { settings: vec![Self::config_setting(), Self::env_file_setting()], ..Self::default() }
@@ -199,6 +215,9 @@ impl Values {
         for (line, variable) in env_file::variables(&text) {
             let origin = Origin::File(path.to_owned(), line);
             match variable {
+                Ok((name, text)) if name.starts_with(OF_BUCKET) => {
+                    self.of_bucket.entry(name.to_owned()).or_insert(text);
+                }
                 Ok((name, text)) => {
                     let is_setting = !is_no_setting(name) && name != "PARLANCE_ENV_FILE";
                     let Some(key) = name.strip_prefix("PARLANCE_").filter(|_| is_setting) else { continue };

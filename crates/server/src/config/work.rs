@@ -1,13 +1,13 @@
-//! The thresholds of the flags of work.
+//! The thresholds of the flags of work, and the lease of claims.
 
-use domain::delivery::SHOWN_ATTEMPTS;
+use domain::delivery::{ClaimLease, SHOWN_ATTEMPTS};
 use domain::work::WorkThresholds;
 
 use super::key::Key;
 use super::parse;
 use super::values::Values;
 
-pub(super) fn read(values: &mut Values) -> WorkThresholds {
+pub(super) fn read(values: &mut Values) -> (WorkThresholds, ClaimLease) {
     values.section("Work of agents");
     let unanswered = Key::number(
         "work_unanswered_after_ms",
@@ -30,11 +30,19 @@ pub(super) fn read(values: &mut Values) -> WorkThresholds {
         "Number of failed attempts in a row after which a message is shown as `failing`. An attempt that another one \
          superseded has failed.",
     );
-    WorkThresholds {
+    let lease = Key::number(
+        "claim_lease_ms",
+        "MS",
+        "60000",
+        "How long an attempt of an agent with exclusive claims keeps its message from other workers of the agent without \
+         a sign of life, in milliseconds. The same on all servers. See *Exclusive claims* in [API.md](API.md).",
+    );
+    let thresholds = WorkThresholds {
         unanswered_after: values.read(unanswered, parse::millis(1, MAX_MS)),
         stuck_after: values.read(stuck, parse::millis(1, MAX_MS)),
         failing_attempts: values.read(failing, parse::number(1, SHOWN_ATTEMPTS - 1)),
-    }
+    };
+    (thresholds, ClaimLease::new(values.read(lease, parse::millis(100, parse::DAY_MS))))
 }
 
 /// Thirty days.
@@ -47,6 +55,6 @@ mod tests {
     /// Services without a configuration use the same.
     #[test]
     fn the_defaults_are_those_of_the_domain() {
-        assert_eq!(read(&mut Values::gather_nothing()), WorkThresholds::default());
+        assert_eq!(read(&mut Values::gather_nothing()), Default::default());
     }
 }

@@ -131,7 +131,8 @@ impl HeadClock {
 
     /// The end of the limit, while it runs.
     fn running(&self) -> Option<Instant> {
-        self.due.filter(|_| !self.stuck && !self.turn.is_server_turn())
+        let is_of_server = self.stuck || self.turn.is_server_turn() || self.turn.is_sending();
+        self.due.filter(|_| !is_of_server)
     }
 
     /// Records that data was read.
@@ -211,6 +212,7 @@ impl AsyncRead for Connection {
 impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        this.stall.writes();
         let written = match &mut this.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
             Stream::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
@@ -238,6 +240,7 @@ impl AsyncWrite for Connection {
         if this.clock.stuck {
             this.clock.on_progress();
         }
+        this.stall.flushed();
         if this.intake.turn.is_socket_over() {
             // The framework still reads for a moment, as the client may be sending; but a client
             // that has sent its last frame waits for the end of the connection.

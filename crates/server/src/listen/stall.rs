@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
 
-use http_wire::limit::Source;
+use http_wire::limit::{SLOWEST, Source};
 use http_wire::response_budget::{ResponseBudget, ResponsePermit};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -20,8 +20,8 @@ const SHORT_PATIENCE: Duration = Duration::from_secs(1);
 /// A response that takes longer than this must be read at [`SLOWEST`] bytes a second.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// The minimum rate of a client, in bytes a second.
-const SLOWEST: u64 = 4096;
+/// After a pause of this length with nothing to write, as between two events of a stream, the limits start again.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The approximate memory of a stalled connection, besides its unwritten data.
 const OVERHEAD: u64 = 4096;
@@ -32,6 +32,8 @@ pub(super) struct Stall {
     source: Option<Source>,
     /// The time of the first stall of the response, and the bytes written since.
     slow: Option<(Instant, u64)>,
+    /// The time at which all that there was had been written.
+    flushed: Option<Instant>,
     /// The time since which nothing could be written.
     since: Option<Instant>,
     permit: Option<ResponsePermit>,
@@ -40,7 +42,7 @@ pub(super) struct Stall {
 
 impl Stall {
     pub(super) fn new(budget: Arc<ResponseBudget>, source: Option<Source>) -> Self {
-        Self { budget, source, slow: None, since: None, permit: None, alarm: None }
+        Self { budget, source, slow: None, flushed: None, since: None, permit: None, alarm: None }
     }
 
     /// Records that so many bytes were written.
@@ -52,8 +54,29 @@ impl Stall {
         }
     }
 
+    /// Records that nothing waits to be written.
+    pub(super) fn flushed(&mut self) {
+        if self.slow.is_some() && self.flushed.is_none() {
+            self.flushed = Some(Instant::now());
+        }
+    }
+
+    /// Records that more is going to be written.
+    pub(super) fn writes(&mut self) {
+        if self.flushed.is_some() {
+            self.writes_at(Instant::now());
+        }
+    }
+
+    fn writes_at(&mut self, now: Instant) {
+        if self.flushed.take().is_some_and(|flushed| now >= flushed + PAUSE) {
+            self.over();
+        }
+    }
+
     /// Records that the whole response was written.
     pub(super) fn over(&mut self) {
+        self.flushed = None;
         if self.slow.take().is_some() {
             self.since = None;
             self.permit = None;
@@ -138,6 +161,22 @@ mod tests {
             assert_eq!(kept, is_served, "{bytes} bytes every five seconds");
             stall.over();
             assert!(stall.stuck_at(after(start, 200), 1000).is_ok(), "the next answer has its own time");
+        }
+    }
+
+    #[test]
+    fn each_event_of_a_stream_has_its_own_time() {
+        for (pause, is_served) in [(Duration::from_millis(900), false), (PAUSE, true)] {
+            let (mut stall, mut now) = (stall(&budget()), Instant::now());
+            let kept = (0..30).all(|_| {
+                stall.writes_at(now);
+                let kept = stall.stuck_at(now, 1000).is_ok();
+                stall.moved(1);
+                stall.flushed = Some(now);
+                now += pause;
+                kept
+            });
+            assert_eq!(kept, is_served, "an event each {pause:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use domain::account::{
 use domain::chat::membership::successor;
 use domain::chat::{AddParticipantCommand, ChatStatus, ChatTitle, CreateChat, CreateChatError, Role};
 use domain::contact::{Handle, SendRefused, SendRequest, SendRequestError};
-use domain::delivery::{DeliveryStatus, MaxAttempts};
+use domain::delivery::{Claims, DeliveryStatus, MaxAttempts};
 use domain::event::DomainEvent;
 use domain::id::ParticipantId;
 use domain::message::HistoryFilter;
@@ -35,6 +35,8 @@ pub async fn what_is_changed_of_an_agent_is_read_again(world: World) {
         shared_with_organization: Some(true),
         foreign_access: Some(true),
         max_attempts: Some(MaxAttempts::new(3)),
+        claims: Some(Claims::Exclusive),
+        a2a: Some(true),
     };
     world.clock.advance(std::time::Duration::from_secs(5));
     let answered = world.accounts.update_agent(ann.caller, bot.id, changes.clone()).await.unwrap();
@@ -44,18 +46,20 @@ pub async fn what_is_changed_of_an_agent_is_read_again(world: World) {
     assert_eq!((read.model_type.as_deref(), read.bio.as_deref()), (Some("large"), Some("Born\nin a test")));
     assert_eq!(read.tags, ["weather", "ünïcode"]);
     assert!(read.listed_in_directory && !read.registry_access && read.shared_with_organization);
-    assert!(read.foreign_access);
-    assert_eq!(read.max_attempts, MaxAttempts::new(3));
+    assert!(read.foreign_access && read.a2a);
+    assert_eq!((read.max_attempts, read.claims), (MaxAttempts::new(3), Claims::Exclusive));
     assert!(read.updated_at > read.created_at);
 
     let cleared = AgentChanges {
         model_type: Some(None),
         bio: Some(None),
         max_attempts: Some(None),
+        a2a: Some(false),
         ..AgentChanges::default()
     };
     let read = world.accounts.update_agent(ann.caller, bot.id, cleared).await.unwrap();
     assert_eq!((read.model_type, read.bio, read.tags.len(), read.max_attempts), (None, None, 2, None));
+    assert!(read.foreign_access && !read.a2a);
     let same = AgentChanges { name: Some(AgentName::new("Robot").unwrap()), ..AgentChanges::default() };
     world.accounts.update_agent(ann.caller, bot.id, same).await.unwrap();
     let taken = AgentChanges { name: Some(AgentName::new("Other").unwrap()), ..AgentChanges::default() };
@@ -297,13 +301,15 @@ pub async fn the_operator_marks_agents(world: World) {
     let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
     let marked = world.accounts.mark_agent("ann/bot", marks).await.unwrap().unwrap();
     assert!(marked.is_global && !marked.listed_in_directory && !marked.shared_with_organization);
+    assert!(!marked.a2a);
     let marks = AgentMarks {
         listed_in_directory: Some(true),
         shared_with_organization: Some(true),
+        a2a: Some(true),
         ..AgentMarks::default()
     };
     let marked = world.accounts.mark_agent("ann/bot", marks).await.unwrap().unwrap();
-    assert!(marked.is_global && marked.listed_in_directory && marked.shared_with_organization);
+    assert!(marked.is_global && marked.listed_in_directory && marked.shared_with_organization && marked.a2a);
     assert_eq!(world.stores.accounts.find_agent(bot.id).await.unwrap(), Some(marked));
     assert_eq!(world.accounts.mark_agent("ann/none", marks).await.unwrap(), None);
     world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();

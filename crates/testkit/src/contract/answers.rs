@@ -7,12 +7,13 @@ use domain::chat::{ChatTitle, CreateChat, CreateChatError};
 use domain::id::{ChatId, ParticipantId, TaskId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, LIFETIME, forget_old_answers};
 use domain::message::{
-    EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
-    PostEventError, RequestedMention, SendMessage, SendMessageError, SentMessage,
+    EventContent, EventMetadata, HistoryFilter, MessageKind, PostEvent, PostEventError, RequestedMention,
+    SendMessage, SendMessageError, SentMessage,
 };
 use domain::ports::Clock;
 
 use super::messages::{ann_and_bot, first};
+use crate::world::text;
 use crate::{TestAgent, TestUser, World};
 
 /// The request `says` under this key.
@@ -25,13 +26,7 @@ pub(super) fn once(key: &str, says: u8) -> Option<IdempotentRequest> {
 }
 
 fn hello(to: &TestAgent) -> SendMessage {
-    let id = Some(ParticipantId::Agent(to.id).to_string());
-    SendMessage {
-        content: MessageContent::new("hello".to_owned()).unwrap(),
-        mentions: vec![RequestedMention { id, handle: None, kind: Some(MentionKind::Mention) }],
-        respond_by: None,
-        in_reply_to: None,
-    }
+    text("hello", &[ParticipantId::Agent(to.id)])
 }
 
 fn thought() -> PostEvent {

@@ -113,8 +113,7 @@ pub async fn rows_hold_the_parts_that_are_wanted(world: World) {
     let (ann, bot, scout, [own, agents, _, task]) = scene(&world).await;
     world.send(ann.caller, task, "first", &[ParticipantId::Agent(bot.id)]).await;
     let newest = world.send(ann.caller, task, "second", &[ParticipantId::Agent(scout.id)]).await.id;
-    let parts =
-        ChatParts { details: true, participants: true, last_message: true, membership: true, unread: true };
+    let parts = ChatParts::ALL;
     let listing = ChatListing { agent_rooms: true, parts, ..ChatListing::default() };
     let rows = rows(&world, ParticipantId::User(ann.id), listing).await;
     let row = |chat: ChatId| rows.iter().find(|row| row.chat.id == chat).unwrap();
@@ -175,8 +174,8 @@ pub async fn a_room_shows_whether_its_agents_work(world: World) {
     let (ann, bot, _, [_, _, _, task]) = scene(&world).await;
     let message = world.send(ann.caller, task, "do it", &[ParticipantId::Agent(bot.id)]).await.id;
     let work = async || {
-        let found = world.chats.find_with_details(ann.caller, task, false).await.unwrap();
-        found.details.work
+        let found = world.chats.find_with_details(ann.caller, task, ChatParts::ALL, false).await.unwrap();
+        found.listed.details().work
     };
     let step = async |step| {
         world.deliveries.advance(bot.caller, task, message, step).await.unwrap();
@@ -202,7 +201,12 @@ pub async fn messages_are_counted_by_kind(world: World) {
     }
     super::messages::thought(&world, &bot, task).await;
     let counts = async |chat, wanted| {
-        world.chats.find_with_details(ann.caller, chat, wanted).await.unwrap().message_counts
+        world
+            .chats
+            .find_with_details(ann.caller, chat, ChatParts::default(), wanted)
+            .await
+            .unwrap()
+            .message_counts
     };
     let mut found = counts(task, true).await.unwrap();
     found.sort_unstable_by_key(|(kind, _)| kind.as_str());
@@ -233,9 +237,9 @@ pub async fn owners_observe_the_rooms_of_their_agents(world: World) {
     let roster = chats.roster(viewer, agents).await.unwrap().unwrap();
     assert_eq!(roster.participants.len(), 2);
     assert!(chats.find(viewer, agents).await.unwrap().is_some());
-    assert!(chats.find_with_details(ann.id, agents, true).await.unwrap().is_some());
+    assert!(chats.find_with_details(ann.id, agents, ChatParts::ALL, true).await.unwrap().is_some());
     assert_eq!(chats.find(stranger, agents).await.unwrap(), None);
-    assert_eq!(chats.find_with_details(ben.id, agents, true).await.unwrap(), None);
+    assert_eq!(chats.find_with_details(ben.id, agents, ChatParts::ALL, true).await.unwrap(), None);
     let filter = domain::message::HistoryFilter::default();
     let read = world.messages.history(ann.caller, agents, filter, part(None, 5)).await;
     assert!(read.is_ok());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::audit::AuditAction;
 use domain::caller::UserCaller;
 use domain::change::Change;
-use domain::chat::{Role, StopRefused, WorkStatus};
+use domain::chat::{ChatParts, Role, StopRefused, WorkStatus};
 use domain::control::{
     ControlMode, Execution, ExecutionStatus, InterruptError, ListExecutionsError, StopError, StoppedChat,
 };
@@ -14,8 +14,8 @@ use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, ExecutionId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::message::{
-    EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
-    PostEventError, RecipientState, RequestedMention, SendMessage, SendMessageError, SentMessage,
+    EventContent, EventMetadata, HistoryFilter, MentionKind, MessageKind, PostEvent, PostEventError,
+    RecipientState, RequestedMention, SendMessage, SendMessageError, SentMessage,
 };
 use domain::page::{PageRequest, Slice};
 use domain::work::WorkScope;
@@ -24,6 +24,7 @@ use uuid::Uuid;
 use super::audit::log_of;
 use super::messages::{ann_and_bot, first};
 use super::redelivery::{found, listening, new_messages};
+use crate::world::text;
 use crate::{TestAgent, TestUser, World};
 
 pub(super) async fn send(world: &World, ann: &TestUser, chat: ChatId, bot: &TestAgent) -> MessageId {
@@ -82,17 +83,11 @@ async fn state(world: &World, bot: &TestAgent, chat: ChatId, message: MessageId)
 }
 
 pub(super) async fn work(world: &World, caller: UserCaller, chat: ChatId) -> WorkStatus {
-    world.chats.find_with_details(caller, chat, false).await.unwrap().details.work
+    world.chats.find_with_details(caller, chat, ChatParts::ALL, false).await.unwrap().listed.details().work
 }
 
 pub(super) fn to(ann: &TestUser) -> SendMessage {
-    let id = Some(ParticipantId::User(ann.id).to_string());
-    SendMessage {
-        content: MessageContent::new("done".to_owned()).unwrap(),
-        mentions: vec![RequestedMention { id, handle: None, kind: Some(MentionKind::Mention) }],
-        respond_by: None,
-        in_reply_to: None,
-    }
+    text("done", &[ParticipantId::User(ann.id)])
 }
 
 fn thought() -> PostEvent {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::account::AgentChanges;
-use domain::audit::AuditAction;
+use domain::audit::{AuditAction, AuditObject};
 use domain::change::{Change, ChangePosition};
 use domain::delivery::{
     AdvanceError, AttemptNumber, DeadLetterReason, DeliveryFilter, DeliveryKey, DeliveryStatus, DeliveryStep,
@@ -257,6 +257,49 @@ pub async fn only_the_responsible_change_work(world: World) {
     let unknown =
         world.work.find(WorkScope::Everything, MessageId::parse(&other.to_string()).unwrap(), bot.id);
     assert!(matches!(unknown.await, Err(FindWorkError::NotFound)));
+}
+
+/// The sender of a message takes it out of the queue, and does nothing else with the work of an agent of others.
+pub async fn senders_take_back_what_they_have_sent(world: World) {
+    let (ann, bot, _) = ann_and_bot(&world).await;
+    let cai = world.colleague("cai", "ann").await;
+    let scout = world.agent(&ann, "Scout").await;
+    let chat = world.chat(ann.caller, &[cai.id.into(), bot.id.into(), scout.id.into()]).await;
+    let to = [ParticipantId::Agent(bot.id)];
+    let of_ann = send(&world, &ann, chat, &bot).await;
+    let of_cai = world.send(cai.caller, chat, "work", &to).await.id;
+    let of_scout = world.send(scout.caller, chat, "work", &to).await.id;
+    let (by_cai, by_scout) =
+        (WorkScope::SentBy(ParticipantId::User(cai.id)), WorkScope::SentBy(ParticipantId::Agent(scout.id)));
+    let change = async |scope, message, change| {
+        let changed = world.work.change(scope, message, bot.id, change, None).await;
+        changed.map(|item| item.delivery.status()).map_err(|error| match error {
+            ChangeWorkError::Refused(refused) => refused,
+            ChangeWorkError::Store(error) => panic!("{error}"),
+        })
+    };
+    for (scope, message) in [(by_cai, of_ann), (by_cai, of_scout), (by_scout, of_cai)] {
+        let refused = change(scope, message, dead_letter()).await;
+        assert_eq!(refused, Err(ChangeWorkRefused::NotFound), "{scope:?}");
+    }
+    let filter = WorkFilter::default();
+    assert_eq!(world.work.list(by_cai, filter, first(9)).await.unwrap().rows, [], "nothing is listed");
+
+    take(&world, &bot, chat, of_cai, &[DeliveryStep::Begin]).await;
+    assert_eq!(change(by_cai, of_cai, dead_letter()).await, Ok(DeliveryStatus::Dead));
+    let late = world.deliveries.advance(bot.caller, chat, of_cai, DeliveryStep::Succeed).await;
+    assert!(matches!(late, Err(AdvanceError::NoActiveAttempt)), "{late:?}");
+    assert_eq!(change(by_cai, of_cai, WorkChange::Retry).await, Err(ChangeWorkRefused::NotFound));
+    let again = change(by_cai, of_cai, dead_letter()).await;
+    assert_eq!(again, Err(ChangeWorkRefused::State(DeliveryStatus::Dead)));
+    assert_eq!(change(by_scout, of_scout, dead_letter()).await, Ok(DeliveryStatus::Dead));
+    assert_eq!(open(&world, &bot, chat).await, [of_ann]);
+    let log = log_of(&world, Some(ann.caller.organization), None).await;
+    let log = log.iter().filter(|entry| entry.action == AuditAction::WorkDeadLettered);
+    let mut actors = log.map(|entry| entry.actor.known().unwrap().object).collect::<Vec<_>>();
+    // Both are of the same time.
+    actors.sort_by_key(|actor| matches!(actor, AuditObject::Agent(_)));
+    assert_eq!(actors, [AuditObject::User(cai.id), AuditObject::Agent(scout.id)]);
 }
 
 /// Several items at once, each with its audit entry; a filter is required.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, AttemptNumber, Delivery, DeliveryFilter, DeliveryKey, DeliveryStatus,
-    DeliveryStep, FailureText, Order, SHOWN_ATTEMPTS,
+    AdvanceDelivery, AdvanceRefused, AttemptNumber, ClaimLease, Delivery, DeliveryFilter, DeliveryKey,
+    DeliveryStatus, DeliveryStep, FailureText, Order, SHOWN_ATTEMPTS,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{HistoryFilter, Message};
@@ -154,7 +154,15 @@ pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
     let elsewhere = world.chat(ann.caller, &[bot.id.into()]).await;
     let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
     let refused = async |chat, step| {
-        let command = AdvanceDelivery { agent: bot.id, chat, message, step, now: world.clock.now() };
+        let command = AdvanceDelivery {
+            agent: bot.id,
+            chat,
+            message,
+            step,
+            attempt: None,
+            lease: ClaimLease::default(),
+            now: world.clock.now(),
+        };
         let never = OnCommit::new(|_| panic!("a refusal was announced"));
         world.stores.deliveries.advance(command, never).await.unwrap().unwrap_err()
     };

@@ -11,7 +11,7 @@ use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, LIFETIME, forget_old_answers};
 use domain::message::{
     Anchor, ChangeMessageError, ChangeMessageRefused, EventContent, EventMetadata, HistoryFilter, Kinds,
-    Message, MessageContent, MessageKind, PostEvent, ReadSurroundingsError, SendMessage, SendMessageError,
+    Message, MessageContent, MessageKind, PostEvent, ReadSurroundingsError, SendMessageError,
 };
 use domain::page::{PageRequest, Slice};
 use domain::plan::Plan;
@@ -20,6 +20,7 @@ use domain::ports::Clock;
 use super::answers::repeated;
 use super::messages::{ann_and_bot, first};
 use super::plans::plan;
+use crate::world::text;
 use crate::{TestAgent, TestUser, World};
 
 fn words(text: &str) -> MessageContent {
@@ -132,7 +133,7 @@ pub async fn a_deleted_text_is_nowhere(world: World) {
         let page = world.deliveries.list(bot.caller, chat, filter, Order::Ascending, counted.clone()).await;
         assert_eq!(page.unwrap().total, Some(expected), "{filter:?}");
     }
-    let room = world.chats.find_with_details(ann.caller, chat, true).await.unwrap();
+    let room = world.chats.find_with_details(ann.caller, chat, ChatParts::default(), true).await.unwrap();
     assert_eq!(room.message_counts, Some(vec![(MessageKind::Text, 2)]));
     let listing = ChatListing {
         parts: ChatParts { last_message: true, ..ChatParts::default() },
@@ -214,11 +215,7 @@ pub async fn only_its_sender_changes_a_text(world: World) {
 pub async fn a_deleted_text_makes_room_for_another(world: World) {
     let ann = world.user_with_plan("ann", Plan { messages: Some(2), ..plan("tiny") }).await;
     let chat = world.chat(ann.caller, &[]).await;
-    let say = async |text| {
-        let command =
-            SendMessage { content: words(text), mentions: Vec::new(), respond_by: None, in_reply_to: None };
-        world.messages.send(ann.caller, chat, command).await.map(|sent| sent.id)
-    };
+    let say = async |words| world.messages.send(ann.caller, chat, text(words, &[])).await.map(|sent| sent.id);
     let one = say("one").await.unwrap();
     say("two").await.unwrap();
     assert!(matches!(say("three").await, Err(SendMessageError::Limit(_))));
@@ -235,21 +232,11 @@ pub async fn a_deleted_text_makes_room_for_another(world: World) {
 pub async fn a_repeated_request_does_not_bring_a_text_back(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let ask = async |says: u8| {
-        let to_bot = domain::message::RequestedMention {
-            id: Some(bot.id.to_string()),
-            handle: None,
-            kind: Some(domain::message::MentionKind::Mention),
-        };
         let once = IdempotentRequest {
             key: IdempotencyKey::new("k").unwrap(),
             fingerprint: Fingerprint::new([says; 32]),
         };
-        let command = SendMessage {
-            content: words("once"),
-            mentions: vec![to_bot],
-            respond_by: None,
-            in_reply_to: None,
-        };
+        let command = text("once", &[ParticipantId::Agent(bot.id)]);
         world.messages.send_once(ann.caller, chat, command, Some(once)).await
     };
     let sent = ask(1).await.unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::chat::{Chat, ChatTitle, CreateChat, ParticipantStatus, Role};
-use domain::delivery::{AdvanceDelivery, AttemptNumber, DeliveryStep, FailureText};
+use domain::delivery::{AdvanceDelivery, AttemptNumber, ClaimLease, DeliveryStep, FailureText};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, ParticipantId};
 use domain::message::{
@@ -182,7 +182,15 @@ pub async fn an_agent_that_shows_itself_becomes_active(world: World) {
     assert_eq!(outcome, Err(AppendRefused::MentionLeft { index: 0 }));
     let message = world.send(ann.caller, chat, "work", &[agent]).await.id;
     let step = |chat, step| {
-        let command = AdvanceDelivery { agent: bot.id, chat, message, step, now: world.clock.now() };
+        let command = AdvanceDelivery {
+            agent: bot.id,
+            chat,
+            message,
+            step,
+            attempt: None,
+            lease: ClaimLease::default(),
+            now: world.clock.now(),
+        };
         world.stores.deliveries.advance(command, OnCommit::nothing())
     };
     step(chat, DeliveryStep::Succeed).await.unwrap().unwrap_err();
@@ -216,7 +224,15 @@ pub async fn stored_messages_are_read_unchanged(world: World) {
     let fault = FailureText::new("it's \u{1} broken".to_owned()).unwrap();
     for step in [DeliveryStep::Begin, DeliveryStep::Begin, DeliveryStep::Fail(fault)] {
         let now = world.clock.now();
-        let command = AdvanceDelivery { agent: bot.id, chat, message: written.id, step, now };
+        let command = AdvanceDelivery {
+            agent: bot.id,
+            chat,
+            message: written.id,
+            step,
+            attempt: None,
+            lease: ClaimLease::default(),
+            now,
+        };
         let advanced = world.stores.deliveries.advance(command, OnCommit::nothing()).await.unwrap().unwrap();
         let read = newest(&world, &ann, chat).await;
         assert_eq!(read, advanced.message);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::archive::{Table, Value};
 use domain::delivery::{DeliveryFilter, DeliveryStep, FailureText, SHOWN_ERROR_BYTES};
-use domain::id::{ChatId, MessageId, ParticipantId, RecordId};
+use domain::id::{ChatId, MessageId, ParticipantId, RecordId, Sequence};
 use domain::message::{
     Anchor, HistoryFilter, Kinds, Message, MessageKind, Surroundings, SurroundingsRefused,
 };
@@ -176,12 +176,12 @@ pub async fn surroundings_of_an_instant(world: World) {
     let begin = all.rows.last().unwrap().created_at;
     let at = |place: u64| begin.plus(Duration::from_secs(place)).minus(Duration::from_secs(1));
     world.messages.delete(ann.caller, chat, ids[4 - 1]).await.unwrap();
-    let read = async |at, kinds, limit| {
-        let anchor = Anchor::At(at);
+    let read_at = async |anchor, kinds, limit| {
         let found = world.stores.messages.surroundings(viewer, chat, anchor, kinds, limit).await.unwrap();
         let Surroundings { rows, has_older, has_newer } = found.unwrap();
         (places(&rows), has_older, has_newer)
     };
+    let read = async |at, kinds, limit| read_at(Anchor::At(at), kinds, limit).await;
     let (every, texts) = (Kinds::ALL, Kinds::of(&[MessageKind::Text]));
     let soon = Duration::from_micros(1);
     assert_eq!(read(at(7), every, 3).await, (vec![8, 7, 6], true, true));
@@ -192,6 +192,16 @@ pub async fn surroundings_of_an_instant(world: World) {
     assert_eq!(read(at(0), every, 3).await, (vec![3, 2, 1], false, true));
     assert_eq!(read(at(13), every, 3).await, (vec![12, 11, 10], true, false));
     assert_eq!(read(at(12), texts, 2).await, (vec![11, 10], true, false), "no text is that young");
+    // The sequence is the place.
+    for (sequence, kinds, limit, found) in [
+        (7, every, 3, (vec![8, 7, 6], true, true)),
+        (4, every, 1, (vec![5], true, true)),
+        (6, texts, 3, (vec![8, 7, 5], true, true)),
+        (1, every, 3, (vec![3, 2, 1], false, true)),
+        (13, every, 3, (vec![12, 11, 10], true, false)),
+    ] {
+        assert_eq!(read_at(Anchor::From(Sequence::new(sequence)), kinds, limit).await, found, "{sequence}");
+    }
     let errors = Kinds::of(&[MessageKind::Error]);
     for kinds in [errors, Kinds::NONE] {
         assert_eq!(read(at(3), kinds, 3).await, (vec![], false, false));

@@ -8,8 +8,8 @@ use domain::delivery::{AdvanceError, DeliveryFilter, DeliveryStatus, DeliverySte
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId, SubjectId};
 use domain::message::{
-    Cause, HistoryFilter, MaxHops, MaxPairMessages, MentionKind, Message, MessageContent, MessageKind,
-    PAIR_WINDOW, RecipientState, RequestedMention, SendMessage, SentMessage,
+    Cause, HistoryFilter, MaxHops, MaxPairMessages, Message, MessageKind, PAIR_WINDOW, RecipientState,
+    SendMessage, SentMessage,
 };
 use domain::organization::{Authority, OrganizationChanges};
 use domain::services::{Ports, Services};
@@ -267,14 +267,10 @@ pub async fn humans_and_fresh_work_are_never_held(world: World) {
         let last = sent[1].id;
         take(&world, &pair.agents[0], pair.chat, last, DeliveryStep::Begin).await;
         take(&world, &pair.agents[0], pair.chat, last, DeliveryStep::Succeed).await;
-        let mention = RequestedMention {
-            id: Some(pair.agents[0].id.to_string()),
-            handle: None,
-            kind: Some(MentionKind::Mention),
+        let command = SendMessage {
+            in_reply_to: Some(last),
+            ..text("go on", &[ParticipantId::Agent(pair.agents[0].id)])
         };
-        let content = MessageContent::new("go on".to_owned()).unwrap();
-        let mentions = vec![mention];
-        let command = SendMessage { content, mentions, respond_by: None, in_reply_to: Some(last) };
         let human = world.messages.send(pair.ann.caller, pair.chat, command).await.unwrap();
         assert_eq!(status(&human), Some(DeliveryStatus::New));
         let place = pair.stored(&world, human.id).await.place();

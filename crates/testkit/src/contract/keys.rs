@@ -178,7 +178,7 @@ pub async fn new_keys_expire_by_default(world: World) {
         name: AgentName::new("Bot").unwrap(),
         description: AgentDescription::new("Answers").unwrap(),
     };
-    let agent = service.register_agent_by(owner.into(), owner, command).await.unwrap();
+    let agent = service.register_agent_by(owner.into(), owner, command, None).await.unwrap();
     let bot = ParticipantId::Agent(agent.agent.id);
     assert_eq!(agent.expires_at, until);
     assert_eq!(service.list_keys(bot, ALL).await.unwrap().rows[0].expires_at, until);

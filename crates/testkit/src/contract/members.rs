@@ -5,10 +5,11 @@ use std::time::Duration;
 use domain::caller::UserCaller;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
-    Authority, CreateOrganizationError, LeaveError, OrganizationRole, RenameError, SetRoleError,
+    Authority, CreateOrganizationError, Invite, LeaveError, OrganizationRole, RenameError, SetRoleError,
 };
 use domain::page::{PageRequest, Slice};
 use domain::plan::{OrganizationName, PlanName, WhichOrganization};
+use domain::ports::Clock;
 
 use crate::{TestUser, World};
 
@@ -148,6 +149,27 @@ pub async fn members_are_listed_oldest_first(world: World) {
         }
     }
     assert_eq!(seen, ["ann", "member-0", "member-1", "member-2", "member-3"]);
+}
+
+pub async fn members_show_when_they_joined(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let created = world.clock.now();
+    let house = ann.caller.organization;
+    // Who comes back has joined again.
+    for _ in 0..2 {
+        world.clock.advance(Duration::from_secs(1));
+        let expected = world.clock.now();
+        let invited = world.organizations.invite(by(&world, &ann).await, Invite::default()).await.unwrap();
+        world.organizations.accept(caller(&world, &ben).await, invited.token.reveal()).await.unwrap();
+        world.clock.advance(Duration::from_secs(1));
+        let page = world.organizations.list_members(house, ALL).await.unwrap();
+        let joined = page.rows.iter().map(|member| (member.id, member.created_at, member.joined_at));
+        assert_eq!(joined.collect::<Vec<_>>(), [(ann.id, created, created), (ben.id, created, expected)]);
+        world.organizations.leave(caller(&world, &ben).await).await.unwrap();
+    }
+    let own = caller(&world, &ben).await.organization;
+    let page = world.organizations.list_members(own, ALL).await.unwrap();
+    assert_eq!(page.rows[0].joined_at, created);
 }
 
 /// To the organization that was made for them, if it is empty, otherwise to a new one.

@@ -223,8 +223,7 @@ pub async fn context_contains_only_the_callers_part(world: World) {
     world.send(bot.caller, chat, "5 by the bot", &[ParticipantId::User(ann.id)]).await;
     let spoken_of =
         RequestedMention { id: Some(bot.id.to_string()), handle: None, kind: Some(MentionKind::Reference) };
-    let content = MessageContent::new("6 about the bot".to_owned()).unwrap();
-    let command = SendMessage { content, mentions: vec![spoken_of], respond_by: None, in_reply_to: None };
+    let command = SendMessage { mentions: vec![spoken_of], ..crate::world::text("6 about the bot", &[]) };
     world.messages.send(ann.caller, chat, command).await.unwrap();
 
     let mut seen = Vec::new();

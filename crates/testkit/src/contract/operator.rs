@@ -1,20 +1,21 @@
 //! What operators see of all accounts and organizations, and who is one.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use domain::account::{
     AgentConnection, Connection, CreateUser, Disconnect, EndReason, InitialOrganization, KeyScope,
-    LastDisconnect, OperatorError, SetDisabledError, UserHandle, parse_email, parse_person_name,
+    LastDisconnect, Operator, OperatorError, RevokeAnyKeyError, SetDisabledError, UserHandle, parse_email,
+    parse_person_name,
 };
 use domain::audit::{AuditAction, AuditFilter, AuditScope};
 use domain::caller::UserCaller;
 use domain::chat::Role;
 use domain::delivery::{DeadLetterReason, DeliveryStep};
-use domain::id::{AgentId, ParticipantId, UserId};
+use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest, Position, Slice};
-use domain::plan::{AssignPlan, Plan, PlanName, WhichOrganization};
+use domain::plan::{AssignError, AssignPlan, AssignRefused, Plan, PlanName, WhichOrganization};
 use domain::ports::Clock;
-use domain::store::StoreError;
 use domain::work::{WorkChange, WorkScope};
 use uuid::Uuid;
 
@@ -35,8 +36,17 @@ async fn first_user(world: &World) -> UserCaller {
     UserCaller { user: user.id, organization: user.organization }
 }
 
+/// Another user, who was made an administrator: the proof that the use cases of operators ask for.
+async fn operator(world: &World) -> Operator {
+    let root = first_user(world).await;
+    world.accounts.check_operator(root, KeyScope::default()).await.unwrap()
+}
+
 /// All rows of a list, read in pages of `size`.
-async fn all<T>(size: u32, list: impl AsyncFn(PageRequest) -> Result<Page<T>, StoreError>) -> Vec<T> {
+pub(super) async fn all<T, E: Debug>(
+    size: u32,
+    list: impl AsyncFn(PageRequest) -> Result<Page<T>, E>,
+) -> Vec<T> {
     let (mut rows, mut after) = (Vec::new(), None::<Position>);
     loop {
         let page =
@@ -56,7 +66,7 @@ pub async fn only_administrators_are_operators(world: World) {
     let ann = world.user("ann").await;
     let (free, read_only) = (KeyScope::default(), KeyScope { is_read_only: true, ..KeyScope::default() });
     let check = async |caller, scope| world.accounts.check_operator(caller, scope).await;
-    check(root, free).await.unwrap();
+    assert_eq!(check(root, free).await.unwrap().user(), root.user);
     assert!(matches!(check(root, read_only).await, Err(OperatorError::LimitedKey)));
     // Ann is an admin of her organization.
     for scope in [free, read_only] {
@@ -75,7 +85,8 @@ pub async fn operators_disable_accounts(world: World) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
     let (user, agent) = (ParticipantId::User(ann.id), ParticipantId::Agent(bot.id));
-    let set = async |who, disabled| world.administration.set_disabled_by(root, who, disabled).await;
+    let operator = world.accounts.check_operator(root, KeyScope::default()).await.unwrap();
+    let set = async |who, disabled| world.administration.set_disabled_by(operator, who, disabled).await;
     let since = world.clock.now();
     // The second time changes nothing.
     for (who, disabled) in [(agent, true), (agent, true), (user, true), (user, false), (agent, false)] {
@@ -115,32 +126,37 @@ pub async fn operators_disable_accounts(world: World) {
 
 /// By handle, page by page; those with given ids are found without deleted ones.
 pub async fn operators_list_all_accounts(world: World) {
+    let root = operator(&world).await;
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let zoe = world.user("zoe").await;
     let (one, gone) = (world.agent(&ben, "One").await, world.agent(&ann, "Gone").await);
     let two = world.agent(&ann, "Two").await;
     world.accounts.delete_agent(ann.caller, gone.id, false).await.unwrap();
     for size in [1, 2, 10] {
-        let users = all(size, async |page| world.administration.users(page).await).await;
-        assert_eq!(users.iter().map(|user| user.id).collect::<Vec<_>>(), [ann.id, ben.id, zoe.id]);
-        let agents = all(size, async |page| world.administration.agents(page).await).await;
+        let users = all(size, async |page| world.administration.users(root, None, page).await).await;
+        assert_eq!(
+            users.iter().map(|user| user.id).collect::<Vec<_>>(),
+            [ann.id, ben.id, root.user(), zoe.id]
+        );
+        let agents = all(size, async |page| world.administration.agents(root, None, page).await).await;
         assert_eq!(agents.iter().map(|agent| agent.id).collect::<Vec<_>>(), [two.id, one.id]);
     }
     let unknown = ParticipantId::User(UserId::new(Uuid::from_u128(7)));
     let user = |user: &TestUser| ParticipantId::User(user.id);
     let agent = |agent: &TestAgent| ParticipantId::Agent(agent.id);
     let of = [user(&ann), user(&zoe), unknown, agent(&gone), agent(&two), agent(&one)];
-    let (users, agents) = world.administration.accounts_of(&of).await.unwrap();
+    let (users, agents) = world.administration.accounts_of(root, &of).await.unwrap();
     let mut handles = users.iter().map(|user| user.handle.to_string()).collect::<Vec<_>>();
     handles.extend(agents.iter().map(|agent| agent.handle.to_string()));
     handles.sort_unstable();
     assert_eq!(handles, ["ann", "ann/two", "ben/one", "zoe"]);
-    let nobody = world.administration.accounts_of(&[]).await.unwrap();
+    let nobody = world.administration.accounts_of(root, &[]).await.unwrap();
     assert!(nobody.0.is_empty() && nobody.1.is_empty());
 }
 
 /// Newest first, and those of the same time by agent.
 pub async fn operators_list_all_disconnects(world: World) {
+    let root = operator(&world).await;
     let ann = world.user("ann").await;
     let mut agents = Vec::new();
     for name in ["One", "Two", "Three"] {
@@ -165,16 +181,17 @@ pub async fn operators_list_all_disconnects(world: World) {
         connection: Connection { began_at: note.began_at, end: note.last },
     });
     for size in [1, 2, 3, 10] {
-        let listed = all(size, async |page| world.administration.disconnects(page).await).await;
+        let listed = all(size, async |page| world.administration.disconnects(root, page).await).await;
         assert_eq!(listed, expected, "pages of {size}");
     }
     world.accounts.delete_agent(ann.caller, agents[0], true).await.unwrap();
-    let left = all(2, async |page| world.administration.disconnects(page).await).await;
+    let left = all(2, async |page| world.administration.disconnects(root, page).await).await;
     assert_eq!(left, expected.into_iter().filter(|row| row.agent != agents[0]).collect::<Vec<_>>());
 }
 
 /// By id, with their totals; one whose work has no flag is not there.
 pub async fn operators_list_agents_with_flagged_work(world: World) {
+    let by = operator(&world).await;
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let (late, dead, busy) =
         (world.agent(&ann, "Late").await, world.agent(&ben, "Dead").await, world.agent(&ben, "Busy").await);
@@ -189,7 +206,7 @@ pub async fn operators_list_agents_with_flagged_work(world: World) {
     let ended = send(&dead, of_dead, &ben).await;
     let begun = send(&busy, of_busy, &ben).await;
     let flagged = async |size| {
-        let rows = all(size, async |page| world.work.flagged_agents(page).await).await;
+        let rows = all(size, async |page| world.work.flagged_agents(by, page).await).await;
         rows.into_iter().map(|row| (row.agent, row.totals)).collect::<Vec<_>>()
     };
     assert_eq!(flagged(10).await, [], "nothing is late yet");
@@ -214,6 +231,7 @@ pub async fn operators_list_agents_with_flagged_work(world: World) {
 
 /// By name, with what counts towards their limits.
 pub async fn operators_list_all_organizations(world: World) {
+    let root = operator(&world).await;
     let ann = world.colleague("ann", "Acme").await;
     let ben = world.colleague("ben", "Acme").await;
     let zoe = world.user("zoe").await;
@@ -231,11 +249,62 @@ pub async fn operators_list_all_organizations(world: World) {
     world.plans.assign(command).await.unwrap().unwrap();
     let known = world.plans.organizations().await.unwrap();
     for size in [1, 2, 10] {
-        let rows = all(size, async |page| world.plans.page(page).await).await;
+        let rows = all(size, async |page| world.plans.page(root, page).await).await;
         let organizations = rows.iter().map(|row| row.organization.clone()).collect::<Vec<_>>();
         assert_eq!(organizations, known, "pages of {size}");
         let used = rows.iter().map(|row| (row.organization.name.as_str(), row.agents, row.chats));
-        assert_eq!(used.collect::<Vec<_>>(), [("Acme", 2, 1), ("zoe", 1, 0)]);
-        assert_eq!((&rows[0].plan, &rows[1].plan), (&small, &Plan::enterprise()));
+        assert_eq!(used.collect::<Vec<_>>(), [("Acme", 2, 1), ("root", 0, 0), ("zoe", 1, 0)]);
+        assert_eq!((&rows[0].plan, &rows[2].plan), (&small, &Plan::enterprise()));
     }
+}
+
+/// The entry names the operator; who is not there gets none.
+pub async fn operators_assign_plans(world: World) {
+    let root = operator(&world).await;
+    let ann = world.user("ann").await;
+    let small = plan("small");
+    world.plans.configure(vec![small.clone()]).await.unwrap();
+    world.clock.advance(Duration::from_secs(1));
+    let own = ann.caller.organization;
+    let assign =
+        async |organization, plan: &PlanName| world.plans.assign_by(root, organization, plan.clone()).await;
+    assert_eq!(assign(own, &small.name).await.unwrap().plan, small.name);
+    let unknown = PlanName::new("unknown").unwrap();
+    let refused = assign(own, &unknown).await;
+    assert!(matches!(refused, Err(AssignError::Refused(AssignRefused::NoSuchPlan))), "{refused:?}");
+    let refused = assign(OrganizationId::NIL, &small.name).await;
+    assert!(matches!(refused, Err(AssignError::Refused(AssignRefused::NoSuchOrganization))), "{refused:?}");
+    let (actor, action, subject) = newest_entry(&world).await;
+    assert_eq!(
+        (actor.as_deref(), action, subject.as_deref()),
+        (Some("root"), AuditAction::PlanSet, Some("ann"))
+    );
+}
+
+/// Of anybody, once.
+pub async fn operators_revoke_keys(world: World) {
+    let root = operator(&world).await;
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let page = PageRequest { slice: Slice::After { after: None, limit: 10 }, count: false };
+    let keys = world.accounts.list_keys(ParticipantId::Agent(bot.id), page).await.unwrap().rows;
+    world.clock.advance(Duration::from_secs(1));
+    let revoked = world.accounts.revoke_key_by(root, keys[0].id).await.unwrap();
+    assert_eq!((revoked.id, revoked.holder), (keys[0].id, ParticipantId::Agent(bot.id)));
+    assert!(world.accounts.authenticate(&bot.key).await.is_err());
+    let (actor, action, _) = newest_entry(&world).await;
+    assert_eq!((actor.as_deref(), action), (Some("root"), AuditAction::KeyRevoked));
+    for key in [keys[0].id, ApiKeyId::NIL] {
+        let refused = world.accounts.revoke_key_by(root, key).await;
+        assert!(matches!(refused, Err(RevokeAnyKeyError::NotFound)), "{refused:?}");
+    }
+}
+
+/// The name of the actor, the action, and the name of the subject.
+async fn newest_entry(world: &World) -> (Option<String>, AuditAction, Option<String>) {
+    let page = PageRequest { slice: Slice::After { after: None, limit: 1 }, count: false };
+    let entries = world.audit.list(AuditFilter::of(AuditScope::Everything), page).await.unwrap().rows;
+    let entry = &entries[0];
+    let actor = entry.actor.known().and_then(|named| named.name.clone());
+    (actor, entry.action, entry.subject.name.clone())
 }

@@ -1,18 +1,22 @@
 //! Pauses of organizations.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use domain::archive::{Table, Value};
 use domain::audit::AuditAction;
 use domain::change::Change;
 use domain::chat::WorkStatus;
-use domain::control::ControlMode;
+use domain::control::{ControlMode, Paused};
 use domain::delivery::{AdvanceError, DeliveryStatus, DeliveryStep};
 use domain::event::DomainEvent;
-use domain::id::ParticipantId;
+use domain::id::{ChatId, ParticipantId};
 use domain::message::SendMessageError;
 use domain::organization::{Authority, Pause, PauseError, PauseReason};
 use domain::ports::Clock;
+use uuid::Uuid;
 
+use super::archives::all_rows;
 use super::audit::log_of;
 use super::control::{answered, executions, halts, next, send, take, to, work};
 use super::messages::ann_and_bot;
@@ -144,7 +148,7 @@ pub async fn a_pause_is_signaled_to_connected_agents(world: World) {
     for (agent, chat) in [(&bot, chat), (&scout, second), (&own, abroad)] {
         world.activity.report(agent.caller, chat, true).await.unwrap();
     }
-    let organization = ann.caller.organization;
+    let organization = Paused::Organization(ann.caller.organization);
     world.organizations.pause(Authority::Admin(ann.caller), why()).await.unwrap();
     let listening = [(bot.id, chat), (bot.id, second), (own.id, abroad), (own.id, chat)];
     let follow = async || {
@@ -163,4 +167,31 @@ pub async fn a_pause_is_signaled_to_connected_agents(world: World) {
     world.organizations.resume(Authority::Admin(ann.caller)).await.unwrap();
     let mode = |of| if of == Some(second) { ControlMode::Stop } else { ControlMode::Play };
     assert_eq!(follow().await, expected.map(|(agent, chat)| (agent, chat, mode(chat))));
+}
+
+/// Chats that are older than organizations have none, so only a pause of their agents concerns them.
+pub async fn a_pause_of_an_organization_concerns_no_chat_without_one(world: World) {
+    let (ann, bot, own) = ann_and_bot(&world).await;
+    let old = ChatId::new(Uuid::from_u128(1));
+    for (name, key) in [("chats", "id"), ("participants", "chat_id")] {
+        let table = Table::named(name).unwrap();
+        let place = |name: &str| table.columns.iter().position(|column| column.name == name);
+        let all = all_rows(&*world.stores.archive, 100).await;
+        let mut rows = all.into_iter().find(|(of, _)| of.name == name).unwrap().1;
+        for row in &mut rows {
+            row[place(key).unwrap()] = Value::Id(old.uuid());
+            if let Some(organization) = place("organization_id") {
+                row[organization] = Value::Null;
+            }
+        }
+        assert!(world.stores.archive.write(table, rows).await.unwrap().is_ok());
+    }
+    let both = vec![(bot.id, own), (bot.id, old)];
+    let concerned = async |paused| {
+        let signals = world.control.signals_of_pause(paused, both.clone()).await.unwrap();
+        signals.into_iter().filter_map(|(_, signal)| signal.chat).collect::<BTreeSet<_>>()
+    };
+    let organization = ann.caller.organization;
+    assert_eq!(concerned(Paused::Organization(organization)).await, BTreeSet::from([own]));
+    assert_eq!(concerned(Paused::Agent(bot.id)).await, BTreeSet::from([own, old]));
 }

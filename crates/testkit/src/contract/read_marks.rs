@@ -1,7 +1,8 @@
 //! Up to where humans have read, and what is unread.
 
 use domain::chat::{
-    ChatListing, ChatParts, EXAMINED_SEQUENCES, MarkReadError, MarkReadRefused, ReadMark, Role, Unread,
+    ChatListing, ChatParts, EXAMINED_SEQUENCES, MarkReadError, MarkReadRefused, ReadMark, ReadingChange,
+    Role, SEARCHED_SEQUENCES, Unread,
 };
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId, Sequence};
@@ -54,10 +55,10 @@ pub async fn texts_of_others_are_unread_until_they_are_read(world: World) {
     assert_eq!(unread(&world, &ben, chat).await, (2, 1, 0));
 
     let marked = world.chats.mark_read(ben.caller, chat, ReadMark::At(first)).await.unwrap();
-    assert_eq!(marked, Unread { count: 1, mentions: 1, read_sequence: Sequence::new(1) });
+    assert_eq!(marked, Unread { count: 1, mentions: 1, read_sequence: Sequence::new(1), muted: false });
     assert_eq!(listed(&world, &ben, chat).await, Some(marked));
     let all = world.chats.mark_read(ben.caller, chat, ReadMark::Newest).await.unwrap();
-    assert_eq!(all, Unread { count: 0, mentions: 0, read_sequence: Sequence::new(3) });
+    assert_eq!(all, Unread { read_sequence: Sequence::new(3), ..Unread::default() });
     assert_eq!(unread(&world, &ann, chat).await, (1, 0, 0), "everybody reads alone");
     world.send(ann.caller, chat, "three", &to).await;
     assert_eq!(unread(&world, &ben, chat).await, (1, 0, 3));
@@ -133,6 +134,120 @@ pub async fn what_was_sent_before_a_human_joined_is_read(world: World) {
     world.add(ann.caller, chat, ben.id.into(), Role::Member).await;
     assert_eq!(unread(&world, &ben, chat).await, (0, 0, 2));
     assert_eq!(unread(&world, &cai, chat).await, (1, 0, 1));
+}
+
+/// Muting keeps the mark, and is announced like it; who returns is not muted.
+pub async fn rooms_are_muted_for_one_human(world: World) {
+    let (ann, ben, bot, chat) = scene(&world).await;
+    world.send(ann.caller, chat, "one", &[ParticipantId::Agent(bot.id)]).await;
+    world.publisher.take();
+    let mute = async |muted| {
+        let change = ReadingChange { mark: None, muted: Some(muted) };
+        let unread = world.chats.mark_read(ben.caller, chat, change).await.unwrap();
+        assert_eq!((unread.count, unread.read_sequence.get()), (1, 0), "the mark stays");
+        let is_announced = |event: &DomainEvent| matches!(event, DomainEvent::RoomRead { by, unread: told, .. } if (*by, *told) == (ben.id, unread));
+        (unread.muted, world.publisher.take().iter().any(is_announced))
+    };
+    assert_eq!(mute(true).await, (true, true));
+    assert_eq!(mute(true).await, (true, false), "nothing has changed");
+    assert!(listed(&world, &ben, chat).await.unwrap().muted);
+    assert!(!listed(&world, &ann, chat).await.unwrap().muted);
+    let both = ReadingChange { mark: Some(ReadMark::Newest), muted: Some(false) };
+    let unread = world.chats.mark_read(ben.caller, chat, both).await.unwrap();
+    assert_eq!((unread.count, unread.muted), (0, false));
+    assert_eq!(mute_of_returned(&world, &ann, &ben, chat).await, Some(false));
+}
+
+async fn mute_of_returned(world: &World, ann: &TestUser, ben: &TestUser, chat: ChatId) -> Option<bool> {
+    let change = ReadingChange { mark: None, muted: Some(true) };
+    world.chats.mark_read(ben.caller, chat, change).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, ben.id).await.unwrap();
+    world.add(ann.caller, chat, ben.id.into(), Role::Member).await;
+    listed(world, ben, chat).await.map(|unread| unread.muted)
+}
+
+/// Each changed room is announced once; a repetition changes nothing.
+pub async fn all_rooms_are_marked_at_once(world: World) {
+    let (ann, ben, bot, chat) = scene(&world).await;
+    let to = [ParticipantId::Agent(bot.id)];
+    let other = world.chat(ann.caller, &[ben.id.into(), bot.id.into()]).await;
+    let (left, read) =
+        (world.chat(ann.caller, &[ben.id.into()]).await, world.chat(ben.caller, &[ann.id.into()]).await);
+    for room in [chat, other] {
+        world.send(ann.caller, room, "one", &to).await;
+        think(&world, &bot, room).await;
+    }
+    world.send(ann.caller, left, "one", &[ParticipantId::User(ben.id)]).await;
+    world.chats.remove_participant(ben.caller, left, ben.id).await.unwrap();
+    let change = ReadingChange { mark: None, muted: Some(true) };
+    world.chats.mark_read(ben.caller, other, change).await.unwrap();
+    world.publisher.take();
+    let marked = async || {
+        let marked = world.chats.mark_all_read(ben.caller).await.unwrap();
+        let announced = world.publisher.take().into_iter().filter_map(|event| match event {
+            DomainEvent::RoomRead { by, chat_id, unread } if by == ben.id => Some((chat_id, unread)),
+            _ => None,
+        });
+        assert_eq!(announced.collect::<Vec<_>>(), marked.rooms);
+        assert!(!marked.has_more);
+        marked.rooms
+    };
+    let now = |muted| Unread { read_sequence: Sequence::new(2), muted, ..Unread::default() };
+    let mut expected = [(chat, now(false)), (other, now(true))];
+    expected.sort_unstable_by_key(|(chat, _)| *chat);
+    assert_eq!(marked().await, expected);
+    assert_eq!(listed(&world, &ben, other).await, Some(now(true)));
+    assert_eq!(unread(&world, &ann, chat).await, (0, 0, 0), "everybody reads alone");
+    assert_eq!(marked().await, []);
+    world.send(bot.caller, chat, "two", &[ParticipantId::User(ben.id)]).await;
+    assert_eq!(unread(&world, &ben, chat).await, (1, 1, 2));
+    assert_eq!(unread(&world, &ben, read).await, (0, 0, 0));
+}
+
+/// The row of a room is the same in every list, and is for those who see the room.
+pub async fn some_rooms_are_listed_like_all(world: World) {
+    let (ann, ben, bot, chat) = scene(&world).await;
+    let other = world.chat(ann.caller, &[bot.id.into()]).await;
+    world.send(ann.caller, chat, "one", &[ParticipantId::User(ben.id)]).await;
+    let listing = ChatListing { agent_rooms: true, parts: ChatParts::ALL, ..ChatListing::default() };
+    let mut all = world.chats.list_chats(ann.caller, listing, first(100)).await.unwrap().rows;
+    all.sort_unstable_by_key(|listed| listed.chat.id);
+    let rooms = vec![other, chat, ChatId::new(Uuid::from_u128(404))];
+    let some =
+        async |of: &TestUser| world.chats.list_some(of.id, rooms.clone(), ChatParts::ALL).await.unwrap();
+    assert_eq!((some(&ann).await.rows, some(&ann).await.next), (all.clone(), None));
+    let found = world.chats.find_with_details(ann.caller, chat, ChatParts::ALL, false).await.unwrap();
+    assert!(all.contains(&found.listed));
+    let of_ben = some(&ben).await.rows.into_iter().map(|listed| listed.chat.id).collect::<Vec<_>>();
+    assert_eq!(of_ben, [chat]);
+    world.chats.remove_participant(ben.caller, chat, ben.id).await.unwrap();
+    assert_eq!(some(&ben).await.rows, []);
+    assert_eq!(world.chats.newest_ids(ann.id, 1).await.unwrap().len(), 1);
+    assert_eq!(world.chats.newest_ids(ben.id, 9).await.unwrap(), []);
+}
+
+/// Events do not hide the last text, unless there are very many.
+pub async fn the_last_message_is_a_text(world: World) {
+    let (ann, _, bot, chat) = scene(&world).await;
+    let parts = ChatParts { last_message: true, ..ChatParts::default() };
+    let last = async || {
+        let found = world.chats.find_with_details(ann.caller, chat, parts, false).await.unwrap();
+        found.listed.last_message.map(|message| message.content)
+    };
+    think(&world, &bot, chat).await;
+    assert_eq!(last().await.as_deref(), Some("hm"), "there is no text");
+    world.send(ann.caller, chat, "one", &[]).await;
+    // Deleted messages count as well.
+    for _ in 0..5 {
+        let deleted = world.send(ann.caller, chat, "slip", &[]).await.id;
+        world.messages.delete(ann.caller, chat, deleted).await.unwrap();
+    }
+    for _ in 0..SEARCHED_SEQUENCES - 6 {
+        think(&world, &bot, chat).await;
+    }
+    assert_eq!(last().await.as_deref(), Some("one"));
+    think(&world, &bot, chat).await;
+    assert_eq!(last().await.as_deref(), Some("hm"));
 }
 
 /// Observers have no marks, others do not learn of the room, and a message of another room is none of this one.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, Advanced, BacklogWork, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText,
-    Listening, Searched, SubscriptionId, Unacknowledged,
+    AdvanceDelivery, Advanced, BacklogWork, ClaimLease, DeliveryKey, DeliveryStatus, DeliveryStep,
+    FailureText, Listening, Searched, SubscriptionId, Unacknowledged,
 };
 use domain::id::{ChatId, MessageId, ParticipantId, Sequence};
 use domain::message::Message;
@@ -120,7 +120,7 @@ pub async fn only_what_is_new_is_found(world: World) {
 
     let one = vec![listening(&bot, chat, 0)];
     let new = world.stores.deliveries.unacknowledged(one, 10).await.unwrap();
-    let written_at = world.stores.deliveries.next(bot.id, chat).await.unwrap().unwrap();
+    let written_at = world.stores.deliveries.next(bot.id, chat, world.clock.now()).await.unwrap().unwrap();
     let written_at = written_at.message.unwrap().created_at;
     let found = vec![Unacknowledged { sequence: Sequence::new(1), written_at }];
     assert_eq!(new, [Searched { found, examined_to: None }]);
@@ -220,7 +220,15 @@ pub async fn what_is_new_is_told_before_every_step_on_it(world: World) {
         let offered = OnCommit::new(move |_: &Vec<Message>| offers.lock().unwrap().push("new"));
         let begun = OnCommit::new(move |_: &Advanced| works.lock().unwrap().push("processing"));
         let (agent, now) = (bot.id, world.clock.now());
-        let step = AdvanceDelivery { agent, chat, message, step: DeliveryStep::Begin, now };
+        let step = AdvanceDelivery {
+            agent,
+            chat,
+            message,
+            step: DeliveryStep::Begin,
+            attempt: None,
+            lease: ClaimLease::default(),
+            now,
+        };
         let (offered, begun) = tokio::join!(
             world.stores.deliveries.new_messages(bot.id, chat, vec![Sequence::new(place)], offered),
             world.stores.deliveries.advance(step, begun),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::account::{Connection, Disconnect, EndReason, LastDisconnect, UpdateAgentError};
-use domain::chat::{Role, WorkStatus};
+use domain::chat::{ChatParts, Role, WorkStatus};
 use domain::delivery::{DeliveryKey, DeliveryStatus, DeliveryStep, FailureText};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::message::{Ageing, Retention};
@@ -363,7 +363,14 @@ pub async fn an_interrupted_attempt_is_no_work(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     work(&world, (&ann, chat), &bot, "begun", &[DeliveryStep::Begin]).await;
     let status = async || {
-        let details = world.chats.find_with_details(ann.caller, chat, false).await.unwrap().details;
+        let details = world
+            .chats
+            .find_with_details(ann.caller, chat, ChatParts::ALL, false)
+            .await
+            .unwrap()
+            .listed
+            .details
+            .unwrap();
         (details.work, world.activity.work_status(chat, &details))
     };
     assert_eq!(status().await, (WorkStatus::Working, WorkStatus::Working), "it may have no socket");

@@ -57,7 +57,7 @@ type Asked = (ContactRequestId, [ParticipantId; 2]);
 type Draw = fn(&mut Cast) -> Act;
 
 /// The weight of each kind of operation.
-const ACTS: [(usize, Draw); 10] = [
+const ACTS: [(usize, Draw); 11] = [
     (8, Cast::wait),
     (12, Cast::people),
     (10, Cast::read_people),
@@ -68,6 +68,7 @@ const ACTS: [(usize, Draw); 10] = [
     (18, Cast::contacts),
     (15, Cast::memories),
     (10, Cast::keys),
+    (15, Cast::boards),
 ];
 
 /// The callers that must exist before operations are drawn.

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use domain::delivery::redelivery::{RedeliveryPolicy, RedeliverySchedule};
-use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Listening, SubscriptionId};
+use domain::delivery::{
+    AttemptNumber, DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Listening, SubscriptionId,
+};
 use domain::id::Sequence;
 use domain::message::Message;
 use domain::page::Order;
@@ -42,14 +44,17 @@ impl Cast {
     fn advance(&mut self) -> Act {
         let (chat, message) = self.message();
         let text = self.text();
-        let step = match (self.rng.below(5), FailureText::new(text)) {
+        let step = match (self.rng.below(6), FailureText::new(text)) {
             (0..3, _) | (_, Err(_)) => DeliveryStep::Begin,
             (3, _) => DeliveryStep::Succeed,
+            (4, _) => DeliveryStep::Renew,
             (_, Ok(why)) => DeliveryStep::Fail(why),
         };
+        let attempt = self.rng.of(&[None, None, None, AttemptNumber::new(1), AttemptNumber::new(2)]);
+        let attempt = attempt.filter(|_| step != DeliveryStep::Begin);
         let caller = self.member_agent(chat);
-        act!("advance", |world, caller, chat, message, step| {
-            played(world.deliveries.advance(caller, chat, message, step).await, nothing)
+        act!("advance", |world, caller, chat, message, step, attempt| {
+            played(world.deliveries.advance_attempt(caller, chat, message, step, attempt).await, nothing)
         })
     }
 

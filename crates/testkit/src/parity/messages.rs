@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::caller::Caller;
-use domain::id::ChatId;
+use domain::id::{ChatId, Sequence};
 use domain::message::{
     Anchor, EventContent, EventMetadata, HistoryFilter, Kinds, MentionKind, MessageContent, MessageKind,
     PostEvent, RequestedMention, SendHeaders, SendMessage,
@@ -70,7 +70,8 @@ impl Cast {
                 Err(fault) => return played::<(), _>(Err(fault), nothing),
             };
             let respond_by = within.map(|seconds| world.clock.now().plus(Duration::from_secs(seconds)));
-            let command = SendMessage { content, mentions, respond_by, in_reply_to: None };
+            let command =
+                SendMessage { content, mentions, respond_by, in_reply_to: None, attachments: Vec::new() };
             let sent = world.messages.send_once(caller, chat, command, headers).await;
             played(sent, |sent| vec![Made::Message(chat, sent.id)])
         })
@@ -148,7 +149,8 @@ impl Cast {
         let (chat, message) = self.message();
         let at = NOON + 1_000_000 * self.rng.of(&[-5, 0, 1, 100, 5000, 200_000]);
         let at = Anchor::At(Timestamp::from_micros(at));
-        let anchors = [Anchor::After(message), Anchor::Before(message), Anchor::Around(message), at];
+        let from = Anchor::From(Sequence::new(self.rng.of(&[1, 3, 9, 1000])));
+        let anchors = [Anchor::After(message), Anchor::Before(message), Anchor::Around(message), at, from];
         let anchor = self.rng.of(&anchors);
         let (caller, kinds, limit) = (self.member_user(chat), self.kinds(), self.rng.of(&[1, 2, 5, 50]));
         act!("surroundings", |world, caller, chat, anchor, kinds, limit| {

@@ -9,7 +9,7 @@ use domain::account::{
 };
 use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::Role;
-use domain::delivery::MaxAttempts;
+use domain::delivery::{Claims, MaxAttempts};
 use domain::id::{ParticipantId, ParticipantKind};
 use domain::message::DeadlineWalk;
 use domain::organization::OrganizationRole;
@@ -148,6 +148,8 @@ impl Cast {
             shared_with_organization: self.rng.flag(),
             foreign_access: self.rng.flag(),
             max_attempts: self.rng.maybe(&[None, MaxAttempts::new(2)]),
+            claims: self.rng.maybe(&Claims::ALL),
+            a2a: self.rng.flag(),
         };
         act!("update_agent", |world, caller, agent, changes| {
             played(world.accounts.update_agent(caller, agent, changes).await, nothing)
@@ -161,6 +163,8 @@ impl Cast {
             shared_with_organization: self.rng.flag(),
             listed_in_directory: self.rng.flag(),
             max_attempts: self.rng.maybe(&[None, MaxAttempts::new(3)]),
+            claims: self.rng.maybe(&Claims::ALL),
+            a2a: self.rng.flag(),
         };
         act!("mark_agent", |world, handle, marks| {
             played(world.accounts.mark_agent(&handle, marks).await, nothing)
@@ -330,6 +334,11 @@ fn act_erase() -> Act {
 }
 
 fn agent(owner: UserCaller, made: &domain::account::Agent, key: String) -> Made {
-    let caller = AgentCaller { agent: made.id, owner: owner.user, organization: owner.organization };
+    let caller = AgentCaller {
+        agent: made.id,
+        owner: owner.user,
+        organization: owner.organization,
+        claims: Claims::Exclusive,
+    };
     Made::Agent(TestAgent { id: made.id, caller, key, handle: made.handle.as_str().to_owned() })
 }

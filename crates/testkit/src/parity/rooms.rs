@@ -2,10 +2,11 @@
 
 use domain::chat::{
     AddParticipantCommand, ChatChanges, ChatKind, ChatListing, ChatParts, ChatSort, ChatStatus, ChatTitle,
-    CreateChat, ReadMark,
+    CreateChat, ReadMark, ReadingChange,
 };
 use domain::id::TaskId;
 use domain::message::{MaxHops, RespondWithin};
+use domain::organization::PauseReason;
 use domain::page::Order;
 use uuid::Uuid;
 
@@ -19,7 +20,11 @@ impl Cast {
             2..14 => self.add_participant(),
             14..17 => self.remove_participant(),
             17 => self.rename(),
-            18 => self.stop_or_play(),
+            18 => match self.rng.below(3) {
+                0 => self.stop_or_play(),
+                1 => self.pause_or_resume(),
+                _ => self.set_participant_role(),
+            },
             _ => match self.rng.below(4) {
                 0 => self.rename(),
                 1 => self.delete_chat(),
@@ -78,9 +83,16 @@ impl Cast {
     fn mark_read(&mut self) -> Act {
         let (chat, message) = self.message();
         let caller = self.member_user(chat);
+        if self.rng.one_in(4) {
+            return act!("mark_all_read", |world, caller| {
+                played(world.chats.mark_all_read(caller).await, nothing)
+            });
+        }
         let mark = self.rng.of(&[ReadMark::Newest, ReadMark::At(message), ReadMark::Before(message)]);
-        act!("mark_read", |world, caller, chat, mark| {
-            played(world.chats.mark_read(caller, chat, mark).await, nothing)
+        let muted = self.rng.of(&[None, None, Some(true), Some(false)]);
+        let change = ReadingChange { mark: Some(mark).filter(|_| !self.rng.one_in(4)), muted };
+        act!("mark_read", |world, caller, chat, change| {
+            played(world.chats.mark_read(caller, chat, change).await, nothing)
         })
     }
 
@@ -91,6 +103,31 @@ impl Cast {
             let control = &world.control;
             let set = if stops { control.stop(caller, chat).await } else { control.play(caller, chat).await };
             played(set, nothing)
+        })
+    }
+
+    fn pause_or_resume(&mut self) -> Act {
+        let (agent, by) = (self.agent(), self.user().user);
+        let by = if self.rng.one_in(3) { by } else { agent.owner };
+        let reason = self.rng.maybe(&[PauseReason::new("costs".to_owned()).unwrap()]);
+        act!("pause_or_resume", |world, agent, by, reason| {
+            let (control, agent) = (&world.control, agent.agent);
+            played(
+                match reason {
+                    Some(reason) => control.pause_agent(by.into(), agent, reason).await,
+                    None => control.resume_agent(by.into(), agent).await,
+                },
+                nothing,
+            )
+        })
+    }
+
+    fn set_participant_role(&mut self) -> Act {
+        let chat = self.chat();
+        let (caller, target) = (self.member_user(chat), self.member(chat).participant());
+        let role = self.role();
+        act!("set_participant_role", |world, caller, chat, target, role| {
+            played(world.chats.set_participant_role(caller, chat, target, role).await, nothing)
         })
     }
 
@@ -110,7 +147,7 @@ impl Cast {
             1 => {
                 let (caller, count) = (self.member_user(chat), self.rng.one_in(2));
                 act!("find_with_details", |world, caller, chat, count| {
-                    played(world.chats.find_with_details(caller, chat, count).await, nothing)
+                    played(world.chats.find_with_details(caller, chat, ChatParts::ALL, count).await, nothing)
                 })
             }
             2 => {

@@ -21,8 +21,9 @@ use super::open_sockets::{ClaimRefused, Opened, Precedence};
 use super::presence::Departure;
 use super::quotas::{CallerQuota, SocketPermit};
 use crate::acknowledgements::AcknowledgementSink;
-use crate::inbox::{Inbox, Reader, SocketId};
+use crate::inbox::{Inbox, Payload, Reader, SocketId};
 use crate::other_nodes::PendingClaim;
+use crate::payload;
 use crate::person::Person;
 use crate::topic::Topic;
 
@@ -191,7 +192,10 @@ impl SocketClaim {
     /// topic, so an earlier one is replaced.
     pub fn subscribe(&self, topic: Topic) -> SubscriptionId {
         let (who, inbox, permit) = (self.caller.participant(), self.inbox.clone(), self.quota.topic_permit());
-        let interest = self.hub.others.take_interest(topic, who.user().is_some());
+        let mut interest = self.hub.others.take_interest(topic, who.user().is_some());
+        if let Topic::UserRooms(user) = topic {
+            interest = Some(Box::new((interest, self.hub.listed_rooms.subscribe(user))));
+        }
         self.hub.subscriptions.subscribe(topic, self.id, who, inbox, permit, interest)
     }
 
@@ -217,6 +221,14 @@ impl SocketClaim {
         let people = self.hub.subscriptions.people(chat, ask).await?;
         let there = |person: Person| (person, self.hub.is_present(person.id, person.is_external));
         Ok(people.into_iter().map(there).collect())
+    }
+
+    /// The event for an agent that cannot connect again: its key has ended, or the agent was deleted or disabled.
+    /// `None` if only its token has ended, since its client may reconnect with a new one.
+    pub(crate) fn revocation(&self) -> Option<Payload> {
+        let agent = self.caller.participant().agent()?;
+        let is_final = self.presented.key().is_some() || self.hub.open_sockets.is_out(self.caller);
+        is_final.then(|| payload::revoked(agent, self.id.get()))
     }
 
     /// Counts the end of the socket.

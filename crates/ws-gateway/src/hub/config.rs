@@ -1,11 +1,13 @@
-//! The limits of sockets, and the number of locks.
+//! The limits and topics of sockets, and the number of locks.
 
 use std::time::Duration;
+
+use http_wire::features::Features;
 
 /// The number of locks over which topics, users, and agents are sharded.
 pub(super) const SHARDS: usize = 32;
 
-/// Limits of a socket.
+/// Limits of a socket, and what the server serves.
 #[derive(Clone, Copy, Debug)]
 pub struct HubConfig {
     /// The time without input after which a socket is closed.
@@ -20,6 +22,8 @@ pub struct HubConfig {
     /// The maximum number of connections of one caller, including closed ones that have not been
     /// read to the end. An agent has one live socket.
     pub max_sockets_per_caller: usize,
+    /// What the server serves: without boards, nobody can subscribe to one.
+    pub features: Features,
 }
 
 impl Default for HubConfig {
@@ -30,6 +34,7 @@ impl Default for HubConfig {
             max_topics: 10_000,
             max_topics_per_caller: 50_000,
             max_sockets_per_caller: 1_000,
+            features: Features::default(),
         }
     }
 }

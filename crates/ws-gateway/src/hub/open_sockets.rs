@@ -7,7 +7,7 @@
 mod ended;
 mod opened_with;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::account::{EndReason, Presented};
@@ -80,7 +80,8 @@ pub(super) struct OpenSockets {
 #[derive(Default)]
 struct Sockets {
     newest: SocketId,
-    open: HashMap<SocketId, Open>,
+    /// By number, so that a list reads only its page.
+    open: BTreeMap<SocketId, Open>,
     agents: HashMap<AgentId, SocketId>,
     /// The numbers of the claims that the store has granted, if there are other nodes.
     numbers: HashMap<AgentId, SocketNumber>,
@@ -249,6 +250,8 @@ impl OpenSockets {
             | Change::AgentsStopped(_)
             | Change::AgentsPlaying(_)
             | Change::PauseChanged(_)
+            | Change::AgentPauseChanged(_)
+            | Change::WebhookChanged(_)
             | Change::EventsLost { .. } => {}
         }
     }
@@ -340,8 +343,8 @@ impl OpenSockets {
         }
     }
 
-    /// The open sockets, in no order.
-    pub(super) fn list(&self) -> Vec<OpenSocket> {
+    /// The open sockets with smaller numbers than this one, newest first: at most `limit`.
+    pub(super) fn list(&self, before: u64, limit: usize) -> Vec<OpenSocket> {
         let sockets = self.sockets();
         let socket = |(id, open): (&SocketId, &Open)| OpenSocket {
             number: id.get(),
@@ -349,7 +352,7 @@ impl OpenSockets {
             began_at: open.began_at,
             queued_bytes: open.inbox.queued_bytes() as u64,
         };
-        sockets.open.iter().map(socket).collect()
+        sockets.open.range(..SocketId::numbered(before)).rev().take(limit).map(socket).collect()
     }
 
     fn sockets(&self) -> MutexGuard<'_, Sockets> {

@@ -2,12 +2,14 @@
 
 use domain::account::Agent;
 use domain::change::Change;
+use domain::chat::{Chat, Role};
 use domain::contact::{ContactOf, ContactRequest};
 use domain::control::ControlMode;
 use domain::event::DomainEvent;
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::message::Message;
 use domain::ports::EventPublisher;
+use domain::time::Timestamp;
 
 use super::Hub;
 use crate::payload;
@@ -22,25 +24,29 @@ impl EventPublisher for Hub {
                 self.message_created(&message, &recipients);
             }
             DomainEvent::MessageUpdated { message } => {
+                self.note_changed_room(message.chat_id);
                 topics.push_to_users(Topic::ChatRoom(message.chat_id), || payload::message_updated(&message));
             }
             DomainEvent::MessageDeleted { chat_id, id } => {
+                self.note_changed_room(chat_id);
                 topics.push_to_users(Topic::ChatRoom(chat_id), || payload::message_deleted(chat_id, id));
             }
             DomainEvent::EventCreated { message } => {
+                self.note_changed_room(message.chat_id);
                 let make = || payload::message_for_user("event_created", &message);
                 topics.push_to_users(Topic::ChatRoom(message.chat_id), make);
             }
-            DomainEvent::RoomAdded { to, chat, role } => {
-                topics.push(Topic::rooms_of(to), || payload::room_added(&chat, role));
-            }
-            DomainEvent::RoomRemoved { from, chat, removed_at } => {
-                let make = || payload::room_removed(&chat, removed_at);
-                topics.push(Topic::rooms_of(from), make);
-            }
+            DomainEvent::RoomAdded { to, owner, chat, role } => self.room_added(to, owner, &chat, role),
+            DomainEvent::RoomRemoved { from, chat, removed_at } => self.room_removed(from, &chat, removed_at),
             DomainEvent::ParticipantAdded { chat_id, participant } => {
                 self.subscriptions.add(chat_id, &participant);
                 self.push_added(chat_id, &participant);
+            }
+            DomainEvent::ParticipantUpdated { chat_id, participant } => {
+                self.note_changed_room(chat_id);
+                let make =
+                    || payload::participant_updated(&participant, self.is_participant_present(&participant));
+                topics.push_to_users(Topic::RoomParticipants(chat_id), make);
             }
             DomainEvent::ParticipantRemoved { chat_id, participant } => {
                 self.push_removed(chat_id, &participant);
@@ -51,6 +57,7 @@ impl EventPublisher for Hub {
                 self.subscriptions.end_chat(chat_id);
             }
             DomainEvent::RoomTitleChanged { chat_id, title } => {
+                self.note_changed_room(chat_id);
                 topics.push(Topic::RoomParticipants(chat_id), || payload::title_changed(chat_id, &title));
             }
             DomainEvent::AgentCreated { agent } => self.agent_changed("agent_created", &agent),
@@ -79,7 +86,17 @@ impl EventPublisher for Hub {
                     topics.push(Topic::UserRooms(user), || payload::room_updated(&chat, &details));
                 }
             }
+            DomainEvent::TaskCreated { task } => {
+                topics.push(Topic::RoomTasks(task.chat), || payload::task("task_created", &task));
+            }
+            DomainEvent::TaskUpdated { task, .. } => {
+                topics.push(Topic::RoomTasks(task.chat), || payload::task("task_updated", &task));
+            }
+            DomainEvent::BoardUpdated { board } => {
+                topics.push(Topic::RoomTasks(board.chat), || payload::board_updated(&board));
+            }
             DomainEvent::RoomRead { by, chat_id, unread } => {
+                self.listed_rooms.note_mark(chat_id);
                 topics.push(Topic::UserRooms(by), || payload::room_read(chat_id, &unread));
             }
             DomainEvent::AgentControlled { agent, signal } => {
@@ -89,7 +106,8 @@ impl EventPublisher for Hub {
                 topics.push(Topic::AgentControl(agent), || payload::agent_control(agent, &signal));
             }
             DomainEvent::ActivityChanged { chat_id, activity } => {
-                topics.push_to_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));
+                self.note_changed_room(chat_id);
+                topics.push_to_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, &activity));
             }
             // The sockets of this node know it.
             DomainEvent::ActivityReported { .. } => {}
@@ -102,8 +120,24 @@ impl EventPublisher for Hub {
 }
 
 impl Hub {
+    fn room_added(&self, to: ParticipantId, owner: Option<UserId>, chat: &Chat, role: Role) {
+        if let Some(user) = to.user().or(owner) {
+            self.list_rooms(user, [chat.id]);
+            self.note_changed_room(chat.id);
+        }
+        self.subscriptions.push(Topic::rooms_of(to), || payload::room_added(chat, role));
+    }
+
+    fn room_removed(&self, from: ParticipantId, chat: &Chat, removed_at: Timestamp) {
+        if let Some(user) = from.user() {
+            self.unlist_room(user, chat.id);
+        }
+        self.subscriptions.push(Topic::rooms_of(from), || payload::room_removed(chat, removed_at));
+    }
+
     fn message_created(&self, message: &Message, recipients: &[AgentId]) {
         let topic = Topic::ChatRoom(message.chat_id);
+        self.note_changed_room(message.chat_id);
         self.subscriptions.push_to_users(topic, || payload::message_for_user("message_created", message));
         // The state of a new delivery is the same for every recipient.
         let Some(reader) = recipients.first() else { return };
@@ -115,7 +149,8 @@ impl Hub {
     }
 
     fn agent_changed(&self, event: &'static str, agent: &Agent) {
-        self.subscriptions.push(Topic::UserAgents(agent.owner), || payload::agent(event, agent));
+        let make = || payload::agent(event, agent, self.config.features);
+        self.subscriptions.push(Topic::UserAgents(agent.owner), make);
     }
 
     fn request_received(&self, request: &ContactRequest) {

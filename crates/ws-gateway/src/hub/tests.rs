@@ -8,7 +8,7 @@ use super::*;
 use actix_web::web::Data;
 use domain::activity::AgentActivity;
 use domain::caller::Caller;
-use domain::chat::{Entrance, Participant, Role, Standing};
+use domain::chat::{Entrance, Participant, Role, Standing, Unread};
 use domain::event::DomainEvent;
 use domain::id::{Sequence, UserId};
 use domain::ports::EventPublisher;
@@ -95,6 +95,87 @@ fn agents_hear_only_what_is_addressed_to_them() {
     assert_eq!(received(&mut addressed_inbox), ["message_created"]);
     assert_eq!(received(&mut other_inbox), Vec::<String>::new());
     assert_eq!(received(&mut human_inbox), ["message_created", "message_updated", "event_created"]);
+}
+
+/// Without them, nothing is noted; a mark counts only while rooms are read.
+#[test]
+fn rooms_are_noted_while_somebody_lists_them() {
+    let hub = hub();
+    let (claim, _inbox) = open(&hub, user(100));
+    let me = user(100).participant().user().unwrap();
+    let said = || hub.publish(DomainEvent::EventCreated { message: message(1, "hm") });
+    let is_listed = || hub.listed_rooms.is_listed(me, ROOM);
+    hub.list_rooms(me, [ROOM]);
+    said();
+    assert!(hub.take_changed_rooms().is_empty() && !is_listed(), "nobody listens");
+    let topic = Topic::UserRooms(me);
+    let first = claim.subscribe(topic);
+    let second = claim.subscribe(topic);
+    hub.list_rooms(me, [ROOM, ROOM]);
+    assert!(is_listed() && !hub.has_human_subscribers(ROOM), "it needs no messages");
+    said();
+    said();
+    let read = DomainEvent::RoomRead { by: me, chat_id: ROOM, unread: Unread::default() };
+    assert_eq!(hub.take_changed_rooms(), HashMap::from([(me, vec![ROOM])]));
+    hub.publish(read.clone());
+    hub.changed_rooms_are_read();
+    assert_eq!(hub.take_changed_rooms(), HashMap::from([(me, vec![ROOM])]), "what was read may be old");
+    hub.changed_rooms_are_read();
+    hub.publish(read);
+    assert!(hub.take_changed_rooms().is_empty());
+    claim.unsubscribe(topic, first);
+    assert!(is_listed(), "it was replaced");
+    hub.unlist_room(me, ROOM);
+    assert!(!is_listed());
+    hub.list_rooms(me, [ROOM]);
+    claim.unsubscribe(topic, second);
+    assert!(!is_listed());
+}
+
+/// A failed read is repeated for that human only, and a limited number of times.
+#[test]
+fn rooms_that_could_not_be_read_are_read_again() {
+    let hub = hub();
+    let sockets = [100, 101].map(|number| open(&hub, user(number)));
+    for (claim, _) in &sockets {
+        let user = claim.caller.participant().user().unwrap();
+        claim.subscribe(Topic::UserRooms(user));
+        hub.list_rooms(user, [ROOM]);
+    }
+    let of_ann = user(100).participant().user().unwrap();
+    hub.note_changed_room(ROOM);
+    assert_eq!(hub.take_changed_rooms().len(), 2);
+    let again = HashMap::from([(of_ann, vec![ROOM])]);
+    for _ in 1..listed_rooms::MAX_FAILURES {
+        hub.note_unread_rooms(of_ann, &[ROOM]);
+        assert_eq!(hub.take_changed_rooms(), again);
+    }
+    hub.note_unread_rooms(of_ann, &[ROOM]);
+    assert!(hub.take_changed_rooms().is_empty());
+    hub.note_unread_rooms(of_ann, &[ROOM]);
+    hub.unlist_room(of_ann, ROOM);
+    assert!(hub.take_changed_rooms().is_empty(), "it is gone");
+}
+
+/// The owner of an agent sees its rooms; a change of the participants changes the row of a room, too.
+#[test]
+fn rooms_of_agents_and_their_participants_are_noted() {
+    let hub = hub();
+    let (claim, _inbox) = open(&hub, user(100));
+    let me = user(100).participant().user().unwrap();
+    claim.subscribe(Topic::UserRooms(me));
+    let (chat, to) = (testkit::bus::chat(ROOM), agent(1).participant());
+    let people = participant(to);
+    for event in [
+        DomainEvent::RoomAdded { to, owner: Some(me), chat, role: Role::Member },
+        DomainEvent::ParticipantAdded { chat_id: ROOM, participant: people.clone() },
+        DomainEvent::ParticipantUpdated { chat_id: ROOM, participant: people.clone() },
+        DomainEvent::RoomTitleChanged { chat_id: ROOM, title: "Plans".to_owned() },
+        DomainEvent::ParticipantRemoved { chat_id: ROOM, participant: people },
+    ] {
+        hub.publish(event.clone());
+        assert_eq!(hub.take_changed_rooms(), HashMap::from([(me, vec![ROOM])]), "{event:?}");
+    }
 }
 
 /// Only admitted subscriptions of agents are listed; a socket with unread items is not idle.
@@ -222,8 +303,8 @@ fn a_second_subscription_ends_only_the_first() {
     let first = claim.subscribe(Topic::RoomActivity(ROOM));
     let second = claim.subscribe(Topic::RoomActivity(ROOM));
     claim.unsubscribe(Topic::RoomActivity(ROOM), first);
-    let activity = AgentActivity { agent: agent_id(1), execution: None, working: true };
-    hub.publish(DomainEvent::ActivityChanged { chat_id: ROOM, activity });
+    let activity = AgentActivity { agent: agent_id(1), execution: None, working: true, doing: None };
+    hub.publish(DomainEvent::ActivityChanged { chat_id: ROOM, activity: activity.clone() });
     assert_eq!(received(&mut inbox), ["agent_activity_started"]);
     claim.unsubscribe(Topic::RoomActivity(ROOM), second);
     hub.publish(DomainEvent::ActivityChanged { chat_id: ROOM, activity });

@@ -2,6 +2,7 @@
 
 use super::*;
 use domain::caller::{AgentCaller, UserCaller};
+use domain::delivery::Claims;
 use domain::id::{AgentId, OrganizationId, UserId, parse_uuid};
 
 const A1: &str = "0190c5a4-0000-7000-8000-0000000000a1";
@@ -13,7 +14,11 @@ const HOUSE: OrganizationId = OrganizationId::new(uuid::Uuid::nil());
 
 fn agent() -> Machine {
     let (agent, owner) = (AgentId::new(parse_uuid(A1).unwrap()), UserId::new(parse_uuid(U1).unwrap()));
-    Machine::new(Version::V2, Caller::Agent(AgentCaller { agent, owner, organization: HOUSE }), 100)
+    Machine::new(
+        Version::V2,
+        Caller::Agent(AgentCaller { agent, owner, organization: HOUSE, claims: Claims::Shared }),
+        100,
+    )
 }
 
 fn user() -> Machine {

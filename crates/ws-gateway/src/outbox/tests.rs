@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use actix_web::body::BoxBody;
 use domain::caller::{AgentCaller, Caller};
-use domain::delivery::DeliveryKey;
+use domain::delivery::{Claims, DeliveryKey};
 use domain::id::{AgentId, OrganizationId, UserId};
 use testkit::until;
 use uuid::Uuid;
@@ -30,7 +30,7 @@ fn queue(limit: usize) -> (Outbox, OutboxBody, Inbox) {
 /// The queue of an agent that has joined [`ROOMS`].
 fn queue_of(limit: usize, acknowledgements: Option<AcknowledgementSink>) -> (Outbox, OutboxBody, Inbox) {
     let (owner, organization) = (UserId::new(Uuid::from_u128(2)), OrganizationId::new(Uuid::nil()));
-    let caller = Caller::Agent(AgentCaller { agent: BOT, owner, organization });
+    let caller = Caller::Agent(AgentCaller { agent: BOT, owner, organization, claims: Claims::Shared });
     let mut machine = Machine::new(Version::V2, caller, 10);
     let join = format!(r#"["1","1","agent_rooms:{BOT}","phx_join",{{}}]"#);
     let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{join}") };

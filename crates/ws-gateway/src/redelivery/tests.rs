@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use domain::chat::Entrance;
 use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryReceipt,
-    DeliveryRepository, HasHumanSubscribers, NextMessage, ReceiptsRefused, Searched, Unacknowledged,
+    DeliveryRepository, HasHumanSubscribers, NextMessage, ReceiptsRefused, RenewClaims, Searched,
+    Unacknowledged,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::page::{Order, Page, PageRequest};
@@ -45,7 +46,7 @@ fn broken<T>() -> Result<T, StoreError> {
 
 #[async_trait]
 impl DeliveryRepository for Damaged {
-    async fn next(&self, _: AgentId, _: ChatId) -> Result<Option<NextMessage>, StoreError> {
+    async fn next(&self, _: AgentId, _: ChatId, _: Timestamp) -> Result<Option<NextMessage>, StoreError> {
         broken()
     }
 
@@ -74,6 +75,10 @@ impl DeliveryRepository for Damaged {
         _: AdvanceDelivery,
         _: OnCommit<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
+        broken()
+    }
+
+    async fn renew_claims(&self, _: RenewClaims) -> Result<(), StoreError> {
         broken()
     }
 

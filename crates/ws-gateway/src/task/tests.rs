@@ -12,7 +12,7 @@ use testkit::{FixedClock, NOON, TestAgent, World};
 use super::*;
 use crate::hub::tests::{open, participant};
 use crate::hub::{Hub, HubConfig};
-use crate::inbox::{Inbox, Payload};
+use crate::inbox::Inbox;
 
 /// A socket of an agent in the chat, and its join of the chat's messages.
 struct Scene {

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use domain::chat::{
-    AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
-    ChatRepository, ChatService, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat,
-    ListedChat, MarkRead, MarkReadRefused, MarkedRead, NewChat, OwnMembership, ParticipantRepository,
-    RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat,
-    Unread,
+    AddParticipant, AddRefused, AddedParticipant, ChangedParticipant, Chat, ChatFilter, ChatListing,
+    ChatOverview, ChatParts, ChatRepository, ChatService, CreateRefused, DeleteChat, DeleteRefused,
+    DeletedChat, Entrance, FoundChat, ListedChat, MarkRead, MarkReadRefused, MarkedRead, MarkedRooms,
+    NewChat, OwnMembership, ParticipantRepository, RemoveParticipant, RemoveRefused, RemovedParticipant,
+    RenameChat, RenameChatRefused, Roster, SetParticipantRole, SetParticipantRoleRefused, ShownChat,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -83,9 +83,19 @@ impl ChatRepository for Gate {
         &self,
         viewer: UserId,
         chat: ChatId,
+        parts: ChatParts,
         count_messages: bool,
     ) -> Result<Option<FoundChat>, StoreError> {
-        self.store.find_with_details(viewer, chat, count_messages).await
+        self.store.find_with_details(viewer, chat, parts, count_messages).await
+    }
+
+    async fn list_some(
+        &self,
+        viewer: UserId,
+        chats: Vec<ChatId>,
+        parts: ChatParts,
+    ) -> Result<Page<ListedChat>, StoreError> {
+        self.store.list_some(viewer, chats, parts).await
     }
 
     async fn list(
@@ -114,8 +124,12 @@ impl ChatRepository for Gate {
         self.store.rename(command, on_commit).await
     }
 
-    async fn unread(&self, reader: UserId, chat: ChatId) -> Result<Option<Unread>, StoreError> {
-        self.store.unread(reader, chat).await
+    async fn mark_all_read(
+        &self,
+        reader: UserId,
+        on_commit: OnCommit<MarkedRooms>,
+    ) -> Result<MarkedRooms, StoreError> {
+        self.store.mark_all_read(reader, on_commit).await
     }
 
     async fn mark_read(
@@ -185,5 +199,13 @@ impl ParticipantRepository for Gate {
         on_commit: OnCommit<RemovedParticipant>,
     ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError> {
         self.store.remove_participant(command, on_commit).await
+    }
+
+    async fn set_participant_role(
+        &self,
+        command: SetParticipantRole,
+        on_commit: OnCommit<ChangedParticipant>,
+    ) -> Result<Result<ChangedParticipant, SetParticipantRoleRefused>, StoreError> {
+        self.store.set_participant_role(command, on_commit).await
     }
 }

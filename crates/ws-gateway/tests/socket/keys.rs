@@ -9,6 +9,7 @@ use domain::id::{AgentId, ParticipantId};
 use domain::login::{LogIn, LoggedIn, Password, SessionKind, TypedName};
 use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
+use serde_json::json;
 
 use crate::client::Client;
 use crate::harness::Bench;
@@ -28,6 +29,28 @@ async fn with_password(bench: &Bench, text: &str) -> (String, Timestamp) {
     (open.access.token, open.access.claims.password_set_at.unwrap())
 }
 
+/// An agent's socket that has joined the topic of its connection.
+async fn controlled(mut socket: Client, agent: AgentId) -> Client {
+    socket.join("c", &format!("agent_control:{agent}")).await;
+    socket
+}
+
+/// The socket of an agent ends after the event that its client must not reconnect.
+async fn ends_for_good(socket: &mut Client, agent: AgentId) {
+    let payload = socket.event("c", &format!("agent_control:{agent}"), "supersede").await;
+    let correlation = payload["correlation_id"].as_str().unwrap();
+    assert!(correlation.starts_with(&format!("{agent}:")), "{correlation}");
+    let expected = json!({
+        "reason": "agent.revoked",
+        "message": "The agent was deleted or disabled, or its API key is no longer valid",
+        "retryable": false,
+        "target_socket_id": format!("agent_socket:{agent}"),
+        "correlation_id": correlation,
+    });
+    assert_eq!(payload, expected);
+    assert_eq!(socket.receive().await, Err(REVOKED));
+}
+
 /// Those of other keys of the same user go on.
 #[actix_web::test]
 async fn a_revoked_key_ends_its_sockets_and_no_others() {
@@ -38,10 +61,11 @@ async fn a_revoked_key_ends_its_sockets_and_no_others() {
     let mut first = bench.socket(key).await;
     // As an agent of hers, under the same key.
     let query = format!("vsn=2.0.0&api_key={key}&agent_id={}", bench.one.id);
-    let mut agent = Client::open(bench.address, &query, &[]).await;
+    let mut agent = controlled(Client::open(bench.address, &query, &[]).await, bench.one.id).await;
     let mut other = bench.socket(&bench.ann.key).await;
     bench.world.accounts.revoke_key(bench.ann.caller, created.record.id).await.unwrap();
-    assert_eq!((first.closed().await, agent.closed().await), (REVOKED, REVOKED));
+    assert_eq!(first.closed().await, REVOKED);
+    ends_for_good(&mut agent, bench.one.id).await;
     other.nothing_came().await;
     bench.until_open(1).await;
     let refusal = Raw::refusal(bench.address, "vsn=2.0.0", &[("x-api-key", key)]).await;
@@ -86,9 +110,10 @@ async fn a_limited_key_joins_what_it_names() {
 #[actix_web::test]
 async fn an_agent_whose_key_was_replaced_comes_back_with_the_new_one() {
     let bench = Bench::new().await;
-    let (mut one, mut two) = (bench.socket(&bench.one.key).await, bench.socket(&bench.two.key).await);
+    let mut one = controlled(bench.socket(&bench.one.key).await, bench.one.id).await;
+    let mut two = bench.socket(&bench.two.key).await;
     let rotated = bench.world.accounts.rotate_key(bench.ann.id, bench.one.id).await.unwrap();
-    assert_eq!(one.closed().await, REVOKED);
+    ends_for_good(&mut one, bench.one.id).await;
     bench.socket(rotated.key.reveal()).await.nothing_came().await;
     two.nothing_came().await;
     bench.end().await;
@@ -98,11 +123,11 @@ async fn an_agent_whose_key_was_replaced_comes_back_with_the_new_one() {
 #[actix_web::test]
 async fn what_another_process_ends_ends_here() {
     let bench = Bench::new().await;
-    let (mut one, mut two) = (bench.socket(&bench.one.key).await, bench.socket(&bench.two.key).await);
-    let mut ann = bench.socket(&bench.ann.key).await;
+    let mut one = controlled(bench.socket(&bench.one.key).await, bench.one.id).await;
+    let (mut two, mut ann) = (bench.socket(&bench.two.key).await, bench.socket(&bench.ann.key).await);
     let key = bench.world.accounts.authenticate(&bench.two.key).await.unwrap().presented.key().unwrap().id;
     bench.hub.follow(Change::AgentDeleted(bench.one.id));
-    assert_eq!(one.closed().await, REVOKED);
+    ends_for_good(&mut one, bench.one.id).await;
     bench.hub.follow(Change::KeyRevoked(key));
     assert_eq!(two.closed().await, REVOKED);
     // Whoever did it here hears of it once more.
@@ -117,9 +142,10 @@ async fn what_another_process_ends_ends_here() {
 async fn who_is_disabled_has_no_socket_until_enabled() {
     let bench = Bench::new().await;
     let (ann, one) = (ParticipantId::User(bench.ann.id), ParticipantId::Agent(bench.one.id));
-    let (mut first, mut second) = (bench.socket(&bench.one.key).await, bench.socket(&bench.two.key).await);
+    let mut first = controlled(bench.socket(&bench.one.key).await, bench.one.id).await;
+    let mut second = bench.socket(&bench.two.key).await;
     bench.hub.follow(Change::Disabled(one));
-    assert_eq!(first.closed().await, REVOKED);
+    ends_for_good(&mut first, bench.one.id).await;
     second.nothing_came().await;
     let query = format!("vsn=2.0.0&api_key={}", bench.one.key);
     assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403);
@@ -216,10 +242,12 @@ async fn a_session_that_ends_takes_its_sockets_with_it() {
     };
     let agent = format!("&agent_id={}", bench.two.id);
     let [first, second, third] = [log_in().await, log_in().await, log_in().await];
-    let (mut mine, mut agents) = (connect(&first, "").await, connect(&first, &agent).await);
+    let (mut mine, agents) = (connect(&first, "").await, connect(&first, &agent).await);
+    let mut agents = controlled(agents, bench.two.id).await;
     let (mut other, mut last) = (connect(&second, "").await, connect(&third, "").await);
     bench.world.logins.log_out(&first.refresh_token).await.unwrap();
-    assert_eq!((mine.closed().await, agents.closed().await), (REVOKED, REVOKED));
+    // An agent may come back with a new token, so it gets no event that would keep it away.
+    assert_eq!((mine.closed().await, agents.receive().await), (REVOKED, Err(REVOKED)));
     other.nothing_came().await;
     // By another server, as the log of changes tells it.
     bench.hub.follow(Change::SessionEnded(second.access.claims.session.unwrap()));

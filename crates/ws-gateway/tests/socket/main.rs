@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod activity;
+mod boards;
 mod bounds;
 mod client;
 mod connect;
@@ -12,6 +13,7 @@ mod gate;
 mod harness;
 mod joins;
 mod keys;
+mod lists;
 mod observers;
 mod presence;
 mod raw;

@@ -155,8 +155,8 @@ async fn what_is_read_is_told_to_the_readers_own_sockets() {
     ann.join("1", &rooms).await;
     bench.world.send(bench.one.caller, bench.room, "hi", &[ParticipantId::User(bench.ann.id)]).await;
     bench.world.chats.mark_read(bench.ann.caller, bench.room, ReadMark::Newest).await.unwrap();
-    let read =
-        json!({"id": bench.room.to_string(), "unread": {"count": 0, "mentions": 0, "read_sequence": 1}});
+    let unread = json!({"count": 0, "mentions": 0, "read_sequence": 1, "muted": false});
+    let read = json!({"id": bench.room.to_string(), "unread": unread});
     assert_eq!(ann.event("1", &rooms, "room_read").await, read);
 }
 

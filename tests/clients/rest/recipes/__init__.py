@@ -4,9 +4,9 @@ The name of a function is the name of the operation. Parameters only newer versi
 are used where the version under test has them.
 """
 
-from . import agent_messages, agent_rooms, contacts, memories, people, rooms, server
+from . import agent_messages, agent_rooms, boards, bulk, contacts, files, memories, people, rooms, server
 
-PARTS = (agent_rooms, agent_messages, people, rooms, contacts, memories, server)
+PARTS = (agent_rooms, agent_messages, boards, bulk, files, people, rooms, contacts, memories, server)
 
 
 def find(operation):

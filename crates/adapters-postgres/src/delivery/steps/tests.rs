@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::account::AgentChanges;
-use domain::delivery::{AttemptNumber, DeliveryStep, FailureText};
+use domain::delivery::{AttemptNumber, ClaimLease, DeliveryStep, FailureText};
 use domain::id::ParticipantId;
 use domain::ports::Clock;
 use testkit::postgres::server;
@@ -24,7 +24,15 @@ async fn a_step_in_doubt_is_found_by_its_attempt_or_end() {
     let sent = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await;
     world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     let (agent, message) = (bot.id, sent.id);
-    let step = |step| AdvanceDelivery { agent, chat, message, step, now: world.clock.now() };
+    let step = |step| AdvanceDelivery {
+        agent,
+        chat,
+        message,
+        step,
+        attempt: None,
+        lease: ClaimLease::default(),
+        now: world.clock.now(),
+    };
 
     let begin = step(DeliveryStep::Begin);
     let mut lost = write_once(&store, &DeliverySteps, &begin, "ROLLBACK").await;

@@ -71,10 +71,14 @@ pub(super) fn change_of(event: &DomainEvent) -> Option<Change> {
         | DomainEvent::RoomRemoved { .. }
         | DomainEvent::RoomUpdated { .. }
         | DomainEvent::RoomRead { .. }
+        | DomainEvent::TaskCreated { .. }
+        | DomainEvent::TaskUpdated { .. }
+        | DomainEvent::BoardUpdated { .. }
         | DomainEvent::RoomDeleted { .. }
         | DomainEvent::RoomTitleChanged { .. }
         | DomainEvent::ParticipantAdded { .. }
         | DomainEvent::ParticipantRemoved { .. }
+        | DomainEvent::ParticipantUpdated { .. }
         | DomainEvent::ActivityChanged { .. }
         | DomainEvent::ActivityReported { .. }
         | DomainEvent::AgentControlled { .. }

@@ -141,7 +141,8 @@ impl CallerCache {
     pub fn follow(&self, change: Change) {
         match change {
             Change::KeyRevoked(id) => self.keys.forget_all(|known| known.value.key.id == id),
-            Change::AgentDeleted(agent) => {
+            // A cached key contains the claims setting of its agent.
+            Change::AgentDeleted(agent) | Change::AgentUpdated(agent) => {
                 self.forget_agent(agent);
                 self.forget_name(ParticipantId::Agent(agent));
             }
@@ -161,13 +162,10 @@ impl CallerCache {
                 self.sessions.forget_all(|known| known.value.user == user);
             }
             Change::SessionEnded(session) => self.sessions.forget(&session),
-            Change::AgentUpdated(agent) => {
-                self.agents.forget(&agent);
-                self.forget_name(ParticipantId::Agent(agent));
-            }
             Change::UserUpdated(user) => self.forget_name(ParticipantId::User(user)),
             Change::PlanAssigned(organization) => self.forget_permits(|of| of == organization),
             Change::PlansConfigured => self.forget_permits(|_| true),
+            Change::AgentPauseChanged(agent) => self.agents.forget(&agent),
             // No entry depends on these.
             Change::ConnectionsChanged(_)
             | Change::NodeCleared(_)
@@ -177,6 +175,7 @@ impl CallerCache {
             | Change::AgentsStopped(_)
             | Change::AgentsPlaying(_)
             | Change::PauseChanged(_)
+            | Change::WebhookChanged(_)
             | Change::EventsLost { .. } => {}
             Change::ParticipantsRemoved(chat) => self.forget_chat(chat),
         }

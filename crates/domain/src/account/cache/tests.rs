@@ -43,7 +43,12 @@ fn organization(of: u8) -> OrganizationId {
 fn key(number: u8, owner: u8, of_agent: bool) -> StoredKey {
     let (user, organization) = (user(owner), organization(owner));
     let holder = if of_agent {
-        Caller::from(AgentCaller { agent: agent(number), owner: user, organization })
+        Caller::from(AgentCaller {
+            agent: agent(number),
+            owner: user,
+            organization,
+            claims: crate::delivery::Claims::Shared,
+        })
     } else {
         Caller::from(UserCaller { user, organization })
     };
@@ -80,10 +85,13 @@ fn record(number: u8) -> Agent {
         shared_with_organization: false,
         foreign_access: false,
         max_attempts: None,
+        claims: crate::delivery::Claims::Shared,
+        a2a: false,
         is_global: false,
         created_at: at(0),
         updated_at: at(0),
         disabled_at: None,
+        pause: None,
     }
 }
 
@@ -225,7 +233,7 @@ async fn old_entries_are_read_again() {
 fn forgotten(change: Change) -> &'static [&'static str] {
     match change {
         Change::KeyRevoked(_) => &["key 12"],
-        Change::AgentDeleted(_) => &["key 11", "record 11", "room 1"],
+        Change::AgentDeleted(_) | Change::AgentUpdated(_) => &["key 11", "record 11", "room 1"],
         Change::Disabled(ParticipantId::Agent(_)) | Change::Enabled(ParticipantId::Agent(_)) => {
             &["key 11", "record 11"]
         }
@@ -235,7 +243,7 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         | Change::PlanAssigned(_) => &["key 1", "key 11", "key 12", "standing 1"],
         Change::TokensEnded { .. } => &["standing 1", "session 1"],
         Change::SessionEnded(_) => &["session 1"],
-        Change::AgentUpdated(_) => &["record 11", "room 1"],
+        Change::AgentPauseChanged(_) => &["record 11"],
         Change::UserUpdated(_) | Change::ParticipantsRemoved(_) => &["room 1"],
         Change::PlansConfigured => &["key 1", "key 11", "key 12", "key 2", "standing 1", "standing 2"],
         Change::ConnectionsChanged(_)
@@ -246,11 +254,12 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         | Change::AgentsStopped(_)
         | Change::AgentsPlaying(_)
         | Change::PauseChanged(_)
+        | Change::WebhookChanged(_)
         | Change::EventsLost { .. } => &[],
     }
 }
 
-fn changes() -> [Change; 13] {
+fn changes() -> [Change; 14] {
     let (ann, bot) = (ParticipantId::User(user(1)), ParticipantId::Agent(agent(11)));
     [
         Change::KeyRevoked(ApiKeyId::new(id(12))),
@@ -263,6 +272,7 @@ fn changes() -> [Change; 13] {
         Change::Enabled(bot),
         Change::UserMoved(user(1)),
         Change::AgentUpdated(agent(11)),
+        Change::AgentPauseChanged(agent(11)),
         Change::UserUpdated(user(1)),
         Change::PlanAssigned(organization(1)),
         Change::ParticipantsRemoved(room(1)),

@@ -6,9 +6,11 @@ use crate::account::{
     NewUser, SetDisabled, UpdateAgent, User,
 };
 use crate::audit::AuditAction;
-use crate::delivery::MaxAttempts;
-use crate::id::{ApiKeyId, OrganizationId, ParticipantId, UserId};
+use crate::control::SetAgentPaused;
+use crate::delivery::{Claims, MaxAttempts};
+use crate::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, UserId};
 use crate::time::Timestamp;
+use crate::webhook::{ChangeWebhook, DisabledReason, Resend, WebhookStep};
 
 impl AuditEntry {
     /// A user who was made, in the organization that `user` names.
@@ -45,10 +47,20 @@ impl AuditEntry {
 
     /// An agent that the operator has marked.
     pub fn agent_marked(command: &MarkAgent, agent: &Agent) -> Self {
-        let AgentMarks { is_global, shared_with_organization, listed_in_directory, max_attempts } =
-            command.marks;
-        let marks =
-            [("global", is_global), ("shared", shared_with_organization), ("listed", listed_in_directory)];
+        let AgentMarks {
+            is_global,
+            shared_with_organization,
+            listed_in_directory,
+            max_attempts,
+            claims,
+            a2a,
+        } = command.marks;
+        let marks = [
+            ("global", is_global),
+            ("shared", shared_with_organization),
+            ("listed", listed_in_directory),
+            ("a2a", a2a),
+        ];
         let agent = ParticipantId::Agent(agent.id);
         Self::new(AuditAction::AgentMarked, Actor::Operator, agent, AuditTenant::Of(agent), command.now)
             .with_detail(
@@ -56,6 +68,7 @@ impl AuditEntry {
                     .into_iter()
                     .filter_map(flag)
                     .chain(max_attempts.map(limit))
+                    .chain(claims.map(claims_set))
                     .collect::<Vec<_>>()
                     .join(" "),
             )
@@ -75,6 +88,8 @@ impl AuditEntry {
             shared_with_organization,
             foreign_access,
             max_attempts,
+            claims,
+            a2a,
         } = &command.changes;
         let texts = [
             ("name", name.is_some()),
@@ -88,12 +103,54 @@ impl AuditEntry {
             ("listed", *listed_in_directory),
             ("registry", *registry_access),
             ("foreign", *foreign_access),
+            ("a2a", *a2a),
         ];
         let texts = texts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name.to_owned());
-        let changes = texts.chain(flags.into_iter().filter_map(flag)).chain(max_attempts.map(limit));
+        let changes = texts.chain(flags.into_iter().filter_map(flag));
+        let changes = changes.chain(max_attempts.map(limit)).chain(claims.map(claims_set));
         let (subject, tenant) = (AuditObject::Agent(command.agent), AuditTenant::of_user(command.owner));
         Self::new(AuditAction::AgentUpdated, command.owner, subject, tenant, command.now)
             .with_detail(changes.collect::<Vec<_>>().join(" "))
+    }
+
+    /// An agent of `owner` that was paused, for a reason, or resumed.
+    pub fn agent_paused(command: &SetAgentPaused, owner: UserId) -> Self {
+        let (subject, tenant) = (AuditObject::Agent(command.agent), AuditTenant::of_user(owner));
+        let entry = |action| Self::new(action, command.by, subject, tenant, command.now);
+        match &command.reason {
+            Some(reason) => entry(AuditAction::AgentPaused).with_detail(reason.as_str()),
+            None => entry(AuditAction::AgentResumed),
+        }
+    }
+
+    /// The webhook of an agent that was set, changed, or removed. The address may contain a secret of the receiver, so only
+    /// its beginning is recorded.
+    pub fn webhook_changed(command: &ChangeWebhook) -> Self {
+        let (subject, tenant) = (AuditObject::Agent(command.agent), AuditTenant::of_user(command.owner));
+        let entry = |action| Self::new(action, command.by, subject, tenant, command.now);
+        match &command.step {
+            WebhookStep::Set { url, .. } => entry(AuditAction::WebhookSet).with_detail(url.origin()),
+            WebhookStep::Rotate { revoke_previous, .. } => {
+                let detail = revoke_previous.then(|| "revoke_previous=true".to_owned());
+                Self { detail, ..entry(AuditAction::WebhookSecretRotated) }
+            }
+            WebhookStep::Enable => entry(AuditAction::WebhookEnabled),
+            WebhookStep::Remove => entry(AuditAction::WebhookRemoved),
+        }
+    }
+
+    /// A webhook that the server has disabled.
+    pub fn webhook_disabled(agent: AgentId, reason: DisabledReason, now: Timestamp) -> Self {
+        let (subject, tenant) = (AuditObject::Agent(agent), AuditTenant::Of(ParticipantId::Agent(agent)));
+        let entry = Self::new(AuditAction::WebhookDisabled, Actor::Server, subject, tenant, now);
+        entry.with_detail(reason.as_str())
+    }
+
+    /// A delivery to a webhook that is sent again, or sooner.
+    pub fn webhook_resent(command: &Resend) -> Self {
+        let (subject, tenant) = (AuditObject::Agent(command.agent), AuditTenant::of_user(command.owner));
+        let entry = Self::new(AuditAction::WebhookResent, command.by, subject, tenant, command.now);
+        entry.with_detail(command.delivery.to_string())
     }
 
     /// An agent that was deleted.
@@ -125,6 +182,11 @@ impl AuditEntry {
 fn limit(max_attempts: Option<MaxAttempts>) -> String {
     let number = max_attempts.map_or_else(|| "none".to_owned(), |max| max.get().to_string());
     format!("max_attempts={number}")
+}
+
+/// The claims that were set.
+fn claims_set(claims: Claims) -> String {
+    format!("claims={}", claims.as_str())
 }
 
 /// A flag that was set or cleared.

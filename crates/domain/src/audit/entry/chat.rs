@@ -3,8 +3,11 @@
 use super::{Actor, AuditEntry, AuditObject, AuditTenant};
 use crate::audit::AuditAction;
 use crate::caller::Caller;
-use crate::chat::{AddParticipant, Chat, ChatChanges, DeleteChat, RemoveParticipant, RenameChat};
+use crate::chat::{
+    AddParticipant, Chat, ChatChanges, DeleteChat, RemoveParticipant, RenameChat, SetParticipantRole,
+};
 use crate::control::{InterruptAgent, SetStopped};
+use crate::file::NewFile;
 use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId, UserId};
 use crate::message::{DeleteMessage, EditMessage, MaxHops, RespondWithin};
 use crate::time::Timestamp;
@@ -70,6 +73,13 @@ impl AuditEntry {
             .with_detail(role.as_str())
     }
 
+    /// A participant that was given another role.
+    pub fn participant_role_set(command: &SetParticipantRole, changed: ParticipantId) -> Self {
+        let SetParticipantRole { chat, by, now, role, .. } = *command;
+        Self::of_participant(AuditAction::ParticipantRoleSet, Caller::User(by), changed, chat, now)
+            .with_detail(role.as_str())
+    }
+
     /// A participant that was removed from a chat, or left it.
     pub fn participant_removed(command: &RemoveParticipant, removed: ParticipantId) -> Self {
         let left = command.by.participant() == removed;
@@ -96,8 +106,16 @@ impl AuditEntry {
 
     /// A message that its sender deleted.
     pub fn message_deleted(command: &DeleteMessage) -> Self {
-        let DeleteMessage { chat, message, by, now } = *command;
+        let DeleteMessage { chat, message, by, now, .. } = *command;
         Self::of_message(AuditAction::MessageDeleted, by, message, chat, now)
+    }
+
+    /// A file that was uploaded to a chat.
+    pub fn file_uploaded(new: &NewFile) -> Self {
+        let NewFile { file, chat, by, now, .. } = new;
+        let tenant = AuditTenant::Chat(*chat, Some(by.organization()));
+        Self::new(AuditAction::FileUploaded, *by, AuditObject::Chat(*chat), tenant, *now)
+            .with_detail(format!("{} ({} bytes)", file.id, file.bytes))
     }
 
     /// Work that someone who is responsible for its agent has changed.

@@ -20,6 +20,8 @@ pub enum Actor {
     Operator,
     /// An unauthenticated client.
     Anonymous,
+    /// The server, acting on its own.
+    Server,
     /// A user or an agent.
     Participant(ParticipantId),
 }
@@ -30,6 +32,7 @@ impl Actor {
         match self {
             Self::Operator => ("Operator", None),
             Self::Anonymous => ("Anonymous", None),
+            Self::Server => ("Server", None),
             Self::Participant(id) => (id.kind().as_str(), Some(id.into())),
         }
     }

@@ -70,9 +70,8 @@ impl AuditEntry {
     }
 
     /// A plan that an organization was given.
-    pub fn plan_set(organization: OrganizationId, plan: &PlanName, now: Timestamp) -> Self {
-        Self::of_organization(AuditAction::PlanSet, Actor::Operator, organization, now)
-            .with_detail(plan.as_str())
+    pub fn plan_set(organization: OrganizationId, plan: &PlanName, by: Actor, now: Timestamp) -> Self {
+        Self::of_organization(AuditAction::PlanSet, by, organization, now).with_detail(plan.as_str())
     }
 
     fn of_organization(

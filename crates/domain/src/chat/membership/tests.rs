@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::caller::{AgentCaller, UserCaller};
-use crate::chat::ParticipantStatus;
+use crate::chat::{Membership, ParticipantStatus};
 use crate::id::{AgentId, OrganizationId, UserId};
 use crate::time::Timestamp;
 use uuid::Uuid;
@@ -20,7 +20,12 @@ fn ann() -> Caller {
 }
 
 fn bot() -> Caller {
-    Caller::Agent(AgentCaller { agent: BOT, owner: ANN, organization: HOUSE })
+    Caller::Agent(AgentCaller {
+        agent: BOT,
+        owner: ANN,
+        organization: HOUSE,
+        claims: crate::delivery::Claims::Shared,
+    })
 }
 
 fn agent(id: AgentId, owner: UserId) -> Candidate {
@@ -167,4 +172,39 @@ fn the_successor_is_an_admin_or_a_user_who_has_been_there_longest() {
     assert_eq!(of(&[(ben, Member, 1), (bot, Admin, 5), (sibling, Admin, 4)]), Some(sibling));
     assert_eq!(of(&[(bot, Member, 1), (ben, Member, 5)]), Some(ben), "users precede agents");
     assert_eq!(of(&[(sibling, Member, 2), (bot, Member, 2)]), Some(bot), "the lower id");
+}
+
+#[test]
+fn owners_change_all_roles_and_admins_those_of_members() {
+    use Role::{Admin, Member, Owner};
+    let (me, bot) = (ParticipantId::User(ANN), ParticipantId::Agent(BOT));
+    let standing = |own: Option<Role>, agents: &[Role]| Standing {
+        own: own.map(|role| Membership { role, status: ParticipantStatus::Active }),
+        agents: agents.iter().map(|role| (BOT, *role)).collect(),
+    };
+    let set = |own, target: ParticipantId, was, role, owners| {
+        decide_set_role(me, &standing(own, &[]), Some(participant(target, was, 0)), role, owners).map(|_| ())
+    };
+    let (too_low, sole) =
+        (Err(SetParticipantRoleRefused::RoleTooLow), Err(SetParticipantRoleRefused::SoleOwner));
+    for (was, role) in [(Member, Admin), (Member, Owner), (Admin, Member), (Admin, Owner), (Member, Member)] {
+        assert_eq!(set(Some(Owner), bot, was, role, 1), Ok(()), "{was:?} {role:?}");
+        assert_eq!(set(Some(Member), bot, was, role, 1), too_low);
+        let by_admin = if was == Member && role != Owner { Ok(()) } else { too_low };
+        assert_eq!(set(Some(Admin), bot, was, role, 1), by_admin, "{was:?} {role:?}");
+    }
+    assert_eq!(set(Some(Owner), bot, Owner, Admin, 2), Ok(()));
+    assert_eq!(set(Some(Owner), me, Owner, Member, 2), Ok(()));
+    assert_eq!(set(Some(Owner), me, Owner, Admin, 1), sole);
+    assert_eq!(set(Some(Owner), me, Owner, Owner, 1), Ok(()));
+    assert_eq!(set(Some(Admin), bot, Owner, Member, 2), too_low);
+    assert_eq!(set(Some(Admin), me, Admin, Member, 1), Ok(()), "an admin steps down");
+    assert_eq!(set(Some(Member), me, Member, Admin, 1), too_low);
+
+    let target = || Some(participant(bot, Member, 0));
+    let decide = |standing: Standing, target| decide_set_role(me, &standing, target, Admin, 1).map(|_| ());
+    assert_eq!(decide(standing(None, &[]), target()), Err(SetParticipantRoleRefused::ChatNotFound));
+    assert_eq!(decide(standing(None, &[Owner]), target()), too_low, "an observer");
+    let missing = decide(standing(Some(Owner), &[]), None);
+    assert_eq!(missing, Err(SetParticipantRoleRefused::ParticipantNotFound));
 }

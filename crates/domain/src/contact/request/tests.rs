@@ -18,7 +18,12 @@ fn user(number: u128) -> Caller {
 
 fn agent(number: u128, owner: u128) -> Caller {
     let organization = OrganizationId::new(Uuid::nil());
-    Caller::Agent(AgentCaller { agent: agent_id(number), owner: user_id(owner), organization })
+    Caller::Agent(AgentCaller {
+        agent: agent_id(number),
+        owner: user_id(owner),
+        organization,
+        claims: crate::delivery::Claims::Shared,
+    })
 }
 
 /// Agent 11 of user 1 asks agent 22 of user 2.

@@ -135,6 +135,16 @@ pub struct DeadLetter {
     pub held_by: Option<HeldBy>,
 }
 
+impl DeadLetter {
+    /// Returns whether the sender of the message has cancelled it.
+    pub fn is_cancelled(&self) -> bool {
+        self.reason == CANCELLED && self.held_by.is_none()
+    }
+}
+
+/// The reason of a delivery that the sender of its message has cancelled.
+const CANCELLED: &str = "Cancelled by its sender over A2A.";
+
 /// The reason for taking a delivery out of the queue: not blank, at most 500 characters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadLetterReason(String);
@@ -146,6 +156,11 @@ impl DeadLetterReason {
     /// Checks the text, which is kept unchanged.
     pub fn new(text: String) -> Result<Self, TextFault> {
         bounded(text, Self::MAX_CHARS).map(Self)
+    }
+
+    /// The reason of the sender of the message.
+    pub fn cancelled() -> Self {
+        Self(CANCELLED.to_owned())
     }
 
     /// The text.
@@ -256,9 +271,7 @@ impl Delivery {
 
     /// Ends a delivery that is exhausted.
     pub(super) fn end_exhausted(mut self, now: Timestamp) -> Self {
-        if let Some(open) = self.open_attempt() {
-            *open = AttemptState::Failed { at: now, error: NO_RESULT.to_owned() };
-        }
+        self.close(AttemptState::Failed { at: now, error: NO_RESULT.to_owned() });
         let reason = match self.counted_attempts() {
             1 => "not processed after 1 attempt".to_owned(),
             number => format!("not processed after {number} attempts"),
@@ -273,9 +286,7 @@ impl Delivery {
         if self.status() == DeliveryStatus::New {
             return Err(InterventionRefused::Status(DeliveryStatus::New));
         }
-        if let Some(open) = self.open_attempt() {
-            *open = AttemptState::Failed { at: now, error: ENDED_BY_RETRY.to_owned() };
-        }
+        self.close(AttemptState::Failed { at: now, error: ENDED_BY_RETRY.to_owned() });
         let restart = Some(Restart { after: self.current_attempt(), at: now });
         Ok(Self { delivered_at: None, restart, dead: None, ..self })
     }
@@ -329,9 +340,7 @@ impl Delivery {
     }
 
     fn end(mut self, dead: DeadLetter) -> Self {
-        if let Some(open) = self.open_attempt() {
-            *open = AttemptState::Failed { at: dead.at, error: format!("dead-lettered: {}", dead.reason) };
-        }
+        self.close(AttemptState::Failed { at: dead.at, error: format!("dead-lettered: {}", dead.reason) });
         Self { dead: Some(dead), ..self }
     }
 }

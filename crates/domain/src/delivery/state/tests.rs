@@ -1,6 +1,7 @@
 //! Every transition and every refusal of the state machine.
 
 use super::*;
+use crate::delivery::DeliveryStep;
 
 const AGENT: AgentId = AgentId::new(uuid::Uuid::from_u128(7));
 

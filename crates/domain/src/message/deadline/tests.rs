@@ -57,6 +57,7 @@ fn text(deliveries: Vec<Delivery>) -> Message {
         created_at: at(900),
         updated_at: at(900),
         respond_by: Some(at(1000)),
+        attachments: Vec::new(),
         deliveries,
     }
 }

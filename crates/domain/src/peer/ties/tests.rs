@@ -13,7 +13,12 @@ const BOT: AgentId = AgentId::new(Uuid::from_u128(20));
 const OTHER: AgentId = AgentId::new(Uuid::from_u128(21));
 
 const ANN_CALLS: Caller = Caller::User(UserCaller { user: ANN, organization: HOUSE });
-const BOT_CALLS: Caller = Caller::Agent(AgentCaller { agent: BOT, owner: ANN, organization: HOUSE });
+const BOT_CALLS: Caller = Caller::Agent(AgentCaller {
+    agent: BOT,
+    owner: ANN,
+    organization: HOUSE,
+    claims: crate::delivery::Claims::Shared,
+});
 
 const fn user_of(organization: OrganizationId) -> Ties {
     Ties {

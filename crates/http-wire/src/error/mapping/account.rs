@@ -2,11 +2,11 @@
 
 use domain::account::{
     ActAsError, AuthenticateError, CreateKeyError, DeleteAgentError, MAX_KEYS, OperatorError, OutOfScope,
-    RegisterError, RevokeKeyError, RotateKeyError, SetDisabledError, UpdateAgentError,
+    RegisterError, RevokeAnyKeyError, RevokeKeyError, RotateKeyError, SetDisabledError, UpdateAgentError,
 };
 use domain::id::ParticipantId;
 
-use super::unauthorized;
+use super::{idempotency_key_reused, unauthorized};
 use crate::error::{ApiError, ErrorCode};
 
 impl From<AuthenticateError> for ApiError {
@@ -82,6 +82,11 @@ impl From<RegisterError> for ApiError {
             RegisterError::NameTaken => Self::validation().with_detail("name", "has already been taken"),
             RegisterError::Limit(reached) => reached.into(),
             RegisterError::OwnerGone => unauthorized(),
+            RegisterError::KeyReused => idempotency_key_reused(),
+            RegisterError::KeySpent => Self::new(
+                ErrorCode::Conflict,
+                "The agent is registered, and its key has been used or revoked. Rotate its key to get a new one.",
+            ),
             RegisterError::Store(error) => error.into(),
         }
     }
@@ -126,6 +131,8 @@ impl From<CreateKeyError> for ApiError {
                 Self::validation().with_detail("/api_key/chat_id", "must be a chat that you can read")
             }
             CreateKeyError::UserGone => unauthorized(),
+            CreateKeyError::KeyReused => idempotency_key_reused(),
+            CreateKeyError::KeySpent => key_spent(),
             CreateKeyError::Store(error) => error.into(),
         }
     }
@@ -143,6 +150,17 @@ impl From<RevokeKeyError> for ApiError {
     }
 }
 
+impl From<RevokeAnyKeyError> for ApiError {
+    fn from(error: RevokeAnyKeyError) -> Self {
+        match error {
+            RevokeAnyKeyError::NotFound => {
+                Self::new(ErrorCode::NotFound, "There is no active API key with this id.")
+            }
+            RevokeAnyKeyError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<RotateKeyError> for ApiError {
     fn from(error: RotateKeyError) -> Self {
         match error {
@@ -151,6 +169,8 @@ impl From<RotateKeyError> for ApiError {
                 ErrorCode::Conflict,
                 "The server runs this agent, so it has no API key. Register an agent of your own to get one.",
             ),
+            RotateKeyError::KeyReused => idempotency_key_reused(),
+            RotateKeyError::KeySpent => key_spent(),
             RotateKeyError::Store(error) => error.into(),
         }
     }
@@ -171,6 +191,15 @@ impl From<DeleteAgentError> for ApiError {
             DeleteAgentError::Store(error) => error.into(),
         }
     }
+}
+
+/// A repeated request whose key was received after all, or has been replaced or revoked since.
+fn key_spent() -> ApiError {
+    ApiError::new(
+        ErrorCode::Conflict,
+        "The API key that this request created has been used or revoked. Send a request with another Idempotency-Key \
+         to create a new one.",
+    )
 }
 
 pub(super) fn agent_not_found() -> ApiError {

@@ -1,7 +1,7 @@
 //! Failures of the use cases on control.
 
 use domain::chat::StopRefused;
-use domain::control::{InterruptError, ListExecutionsError, StopError};
+use domain::control::{InterruptError, ListExecutionsError, PauseAgentError, StopError};
 
 use super::account::agent_not_found;
 use super::chat_not_found;
@@ -37,6 +37,18 @@ impl From<InterruptError> for ApiError {
                 "You have no agent with this execution. List the executions of the agent to find its id.",
             ),
             InterruptError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<PauseAgentError> for ApiError {
+    fn from(error: PauseAgentError) -> Self {
+        match error {
+            PauseAgentError::AgentNotFound => Self::new(
+                ErrorCode::NotFound,
+                "No agent with this id belongs to you or to an organization that you administer.",
+            ),
+            PauseAgentError::Store(error) => error.into(),
         }
     }
 }

@@ -7,6 +7,7 @@ use domain::organization::{
     MAX_INVITATION_LIFETIME, MAX_INVITATIONS, NotAdmin, PauseError, RenameError, RevokeInvitationError,
     SetRoleError,
 };
+use domain::plan::{AssignError, AssignRefused};
 
 use super::unauthorized;
 use crate::error::{ApiError, ErrorCode};
@@ -41,6 +42,21 @@ impl From<RenameError> for ApiError {
                 Self::validation().with_detail("/organization/name", "has already been taken")
             }
             RenameError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AssignError> for ApiError {
+    fn from(error: AssignError) -> Self {
+        match error {
+            AssignError::Refused(AssignRefused::NoSuchOrganization) => Self::new(
+                ErrorCode::NotFound,
+                "There is no organization with this id. GET /api/v1/operator/organizations lists all.",
+            ),
+            AssignError::Refused(AssignRefused::NoSuchPlan) => {
+                Self::validation().with_detail("/organization/plan", "must be the name of a plan")
+            }
+            AssignError::Store(error) => error.into(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The arguments of `parlance agent`.
 
 use clap::{Args, Subcommand};
-use domain::delivery::MaxAttempts;
+use domain::delivery::{Claims, MaxAttempts};
 
 use crate::cli::TableArguments;
 
@@ -25,10 +25,21 @@ pub enum AgentCommand {
     /// Show one agent, its connection, and its work.
     #[command(after_help = "Example:\n  parlance agent show ann/echo --json")]
     Show(AgentArguments),
-    /// Change who can find an agent, and how many attempts it makes at a message.
+    /// Change who can find an agent, and how it processes messages.
     #[command(after_help = "Examples:\n  parlance agent set ann/echo --global --shared=false\n  \
-        parlance agent set ann/echo --max-attempts 3")]
+        parlance agent set ann/echo --max-attempts 3\n  \
+        parlance agent set ann/echo --claims exclusive\n  \
+        parlance agent set ann/echo --a2a")]
     Set(SetAgentArguments),
+    /// Pause an agent: it works in none of its rooms until it is resumed.
+    ///
+    /// It is offered nothing and can send nothing, also in rooms that it enters meanwhile; messages to it wait. Rooms
+    /// that are stopped stay stopped. Its owner can resume it.
+    #[command(after_help = "Example:\n  parlance agent pause ann/echo --reason \"wrong answers\"")]
+    Pause(PauseAgentArguments),
+    /// Resume a paused agent.
+    #[command(after_help = "Example:\n  parlance agent resume ann/echo")]
+    Resume(AgentArguments),
     /// Disable an agent.
     ///
     /// Within a second, running servers answer its key with 403 and close its socket. It stays in its rooms,
@@ -109,6 +120,22 @@ fn max_attempts(text: &str) -> Result<MaxAttemptsArgument, String> {
     Ok(MaxAttemptsArgument(Some(max)))
 }
 
+fn claims(text: &str) -> Result<Claims, String> {
+    Claims::parse(text).ok_or_else(|| format!("must be {}", Claims::WORDS.join(" or ")))
+}
+
+/// Which agent to pause, and why.
+#[derive(Args, Debug)]
+pub struct PauseAgentArguments {
+    /// Handle of the agent (owner/slug).
+    pub handle: String,
+    /// Why; it is shown with the pause.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
 /// What to change about an agent. A flag without a value means true.
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("mark").required(true).multiple(true)))]
@@ -127,6 +154,13 @@ pub struct SetAgentArguments {
     /// Take a message out of the queue after this many failed attempts: 1 to 1000, or `none`.
     #[arg(long, group = "mark", value_name = "NUMBER", value_parser = max_attempts)]
     pub max_attempts: Option<MaxAttemptsArgument>,
+    /// Who may begin a message that is being processed: any worker of the agent (`shared`), or none until the claim
+    /// expires (`exclusive`).
+    #[arg(long, group = "mark", value_name = "WHICH", value_parser = claims)]
+    pub claims: Option<Claims>,
+    /// List the agent for A2A.
+    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub a2a: Option<bool>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -14,12 +14,14 @@ use domain::account::{
 use domain::audit::Actor;
 use domain::delivery::MaxAttempts;
 use domain::id::ParticipantId;
+use domain::organization::PauseReason;
 use domain::plan::WhichOrganization;
 use domain::text::TextFault;
 use domain::work::AgentWork;
 use http_wire::view::AgentWorkView;
 use serde_json::{Value, json};
 
+use crate::cli::TableArguments;
 use crate::commands::plan;
 use crate::commands::user::{self, AT_ONCE};
 use crate::config::Config;
@@ -30,7 +32,7 @@ use crate::store::{self, Store};
 use crate::wiring;
 use arguments::{
     AgentArguments, CreateAgentArguments, DeleteAgentArguments, ListAgentsArguments, MaxAttemptsArgument,
-    SetAgentArguments,
+    PauseAgentArguments, SetAgentArguments,
 };
 
 /// Runs the command on the configured store, and prints the result.
@@ -44,6 +46,12 @@ pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Fa
             store::with(config, async |store| show(config, store, &arguments).await).await
         }
         AgentCommand::Set(arguments) => store::with(config, async |store| set(store, &arguments).await).await,
+        AgentCommand::Pause(arguments) => {
+            store::with(config, async |store| pause(store, &arguments).await).await
+        }
+        AgentCommand::Resume(arguments) => {
+            store::with(config, async |store| resume(store, &arguments).await).await
+        }
         AgentCommand::Disable(arguments) => {
             store::with(config, async |store| set_disabled(store, &arguments, true).await).await
         }
@@ -68,7 +76,7 @@ async fn create(config: &Config, arguments: &CreateAgentArguments) -> Result<(),
     let registered = store::with(config, async |store| {
         let owner = user::find(store, &arguments.owner).await?;
         let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
-        accounts.register_agent_by(Actor::Operator, owner.id, command).await.map_err(|error| {
+        accounts.register_agent_by(Actor::Operator, owner.id, command, None).await.map_err(|error| {
             let rename = format!(
                 "choose another name; list the agents with `parlance agent list --owner {}`",
                 owner.handle
@@ -76,7 +84,9 @@ async fn create(config: &Config, arguments: &CreateAgentArguments) -> Result<(),
             let next = match error {
                 RegisterError::NameTaken => &rename,
                 RegisterError::Limit(_) => "assign another plan to the organization with `parlance plan set`",
-                RegisterError::OwnerGone => "list users with `parlance user list`",
+                RegisterError::OwnerGone | RegisterError::KeyReused | RegisterError::KeySpent => {
+                    "list users with `parlance user list`"
+                }
                 RegisterError::Store(_) => store::NEXT,
             };
             Failure::new("the agent was not created", error).next(next)
@@ -187,6 +197,8 @@ async fn set(store: &Arc<dyn Store>, arguments: &SetAgentArguments) -> Result<()
         shared_with_organization: arguments.shared,
         listed_in_directory: arguments.listed,
         max_attempts: arguments.max_attempts.map(|MaxAttemptsArgument(max)| max),
+        claims: arguments.claims,
+        a2a: arguments.a2a,
     };
     let handle = normalize_handle(&arguments.handle);
     let marked = wiring::accounts(store.clone()).mark_agent(&handle, given).await;
@@ -197,6 +209,32 @@ async fn set(store: &Arc<dyn Store>, arguments: &SetAgentArguments) -> Result<()
         json!({ "agent": as_json(&agent) }).to_string()
     } else {
         format!("{}: {}", agent.handle, marks(&agent))
+    })
+}
+
+async fn pause(store: &Arc<dyn Store>, arguments: &PauseAgentArguments) -> Result<(), Failure> {
+    let reason = PauseReason::new(arguments.reason.clone()).map_err(|fault| {
+        Failure::plain(format!("--reason: {fault}")).next("see `parlance agent pause --help`")
+    })?;
+    let agent = find(store, &arguments.handle).await?;
+    let paused = wiring::control(store.clone()).pause_agent(Actor::Operator, agent.id, reason).await;
+    let paused = paused.map_err(|cause| Failure::new("the agent was not paused", cause).next(store::NEXT))?;
+    print_agent(&paused, &arguments.print)
+}
+
+async fn resume(store: &Arc<dyn Store>, arguments: &AgentArguments) -> Result<(), Failure> {
+    let agent = find(store, &arguments.handle).await?;
+    let resumed = wiring::control(store.clone()).resume_agent(Actor::Operator, agent.id).await;
+    let resumed =
+        resumed.map_err(|cause| Failure::new("the agent was not resumed", cause).next(store::NEXT))?;
+    print_agent(&resumed, &arguments.print)
+}
+
+fn print_agent(agent: &Agent, arguments: &TableArguments) -> Result<(), Failure> {
+    print(&if arguments.json {
+        json!({ "agent": as_json(agent) }).to_string()
+    } else {
+        as_text(agent, &Times::of(arguments))
     })
 }
 
@@ -279,8 +317,11 @@ fn as_json(agent: &Agent) -> Value {
         "shared_with_organization": agent.shared_with_organization,
         "listed_in_directory": agent.listed_in_directory,
         "max_attempts": agent.max_attempts.map(MaxAttempts::get),
+        "claims": agent.claims.as_str(),
+        "a2a": agent.a2a,
         "inserted_at": agent.created_at.to_string(),
         "disabled_at": agent.disabled_at.map(|at| at.to_string()),
+        "pause": plan::pause_as_json(agent.pause.as_ref()),
     })
 }
 
@@ -314,11 +355,12 @@ fn disconnected(last: Option<LastDisconnect>, times: &Times) -> String {
 }
 
 fn as_cells(agent: &Agent, work: &AgentWork, times: &Times) -> Vec<String> {
-    let state = match (agent.disabled_at, work.is_connected) {
-        (Some(_), _) => "disabled",
-        (None, Some(true)) => "online",
-        (None, Some(false)) => "offline",
-        (None, None) => "-",
+    let state = match (agent.disabled_at, &agent.pause, work.is_connected) {
+        (Some(_), ..) => "disabled",
+        (None, Some(_), _) => "paused",
+        (None, None, Some(true)) => "online",
+        (None, None, Some(false)) => "offline",
+        (None, None, None) => "-",
     };
     vec![
         agent.handle.to_string(),
@@ -334,16 +376,21 @@ fn as_cells(agent: &Agent, work: &AgentWork, times: &Times) -> Vec<String> {
 
 fn as_text(agent: &Agent, times: &Times) -> String {
     let disabled = agent.disabled_at.map(|at| format!(", disabled {}", times.text(at))).unwrap_or_default();
-    format!("{}: {}, created {}{disabled}", agent.handle, agent.name, times.text(agent.created_at))
+    let paused =
+        agent.pause.as_ref().map(|pause| format!(", {}", plan::pause_as_text(pause))).unwrap_or_default();
+    format!("{}: {}, created {}{disabled}{paused}", agent.handle, agent.name, times.text(agent.created_at))
 }
 
 fn marks(agent: &Agent) -> String {
     let said = |what: bool| if what { "yes" } else { "no" };
     format!(
-        "global {}, shared with the organization {}, listed in the directory {}, attempts {}",
+        "global {}, shared with the organization {}, listed in the directory {}, attempts {}, claims {}, \
+         listed for A2A {}",
         said(agent.is_global),
         said(agent.shared_with_organization),
         said(agent.listed_in_directory),
         agent.max_attempts.map_or("unlimited".to_owned(), |max| max.get().to_string()),
+        agent.claims.as_str(),
+        said(agent.a2a),
     )
 }

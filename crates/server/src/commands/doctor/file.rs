@@ -51,7 +51,7 @@ pub(super) fn look(config: &Config, is_store: bool) -> Vec<Finding> {
 }
 
 /// The free space of the directory, or of its future location.
-fn disk(directory: &Path, floor: u64) -> Finding {
+pub(super) fn disk(directory: &Path, floor: u64) -> Finding {
     let whole = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let Some(there) = whole.ancestors().find(|path| path.exists()) else {
         return Finding::fault(

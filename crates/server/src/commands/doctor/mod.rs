@@ -5,6 +5,7 @@
 //! otherwise it checks different ones.
 
 mod certificate;
+mod contents;
 mod file;
 pub(crate) mod port;
 mod store;
@@ -109,6 +110,7 @@ async fn findings(examined: &Examined) -> Vec<Finding> {
     let is_store = !store.iter().any(|finding| finding.check == "store" && finding.outcome == Outcome::Fault);
     findings.extend(store);
     findings.extend(file::look(config, is_store));
+    findings.extend(contents::look(config).await);
     findings.extend(config.tls.iter().flat_map(certificate::look));
     let ours = if config.tls.is_some() { port::Ours::TlsServer } else { port::Ours::Server };
     findings.push(port::look(config, "listen", &config.listen, ours));

@@ -60,7 +60,7 @@ pub struct ResetPasswordArguments {
 /// The user to create.
 #[derive(Args, Debug)]
 pub struct CreateUserArguments {
-    /// Unique handle of the user: 3 to 39 of a-z, 0-9, dot, and hyphen.
+    /// Unique handle of the user: 3 to 30 of a-z, 0-9, dot, and hyphen.
     #[arg(long)]
     pub handle: String,
     /// Email address.

@@ -65,7 +65,7 @@ pub(crate) async fn run(config: &Config, command: UserCommand) -> Result<(), Fai
 
 async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), Failure> {
     let command = CreateUser {
-        handle: UserHandle::new(&arguments.handle).map_err(|fault| wrong("handle", fault))?,
+        handle: UserHandle::of_new_user(&arguments.handle).map_err(|fault| wrong("handle", fault))?,
         email: parse_email(&arguments.email).map_err(|fault| wrong("email", fault))?,
         name: parse_person_name(&arguments.name).map_err(|fault| wrong("name", fault))?,
         initial_organization: match &arguments.org {

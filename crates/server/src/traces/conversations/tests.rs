@@ -31,7 +31,7 @@ fn to(agents: &[&TestAgent]) -> SendMessage {
     };
     let content = MessageContent::new("go".to_owned()).unwrap();
     let mentions = agents.iter().map(mention).collect();
-    SendMessage { content, mentions, in_reply_to: None, respond_by: None }
+    SendMessage { content, mentions, in_reply_to: None, respond_by: None, attachments: Vec::new() }
 }
 
 fn report() -> PostEvent {

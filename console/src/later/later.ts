@@ -1,0 +1,16 @@
+// What is loaded later: boards, files, memories, trees, webhooks, bulk deletion, and the pages of operators. A script of their
+// own, see shared.ts.
+
+import { ROUTES } from "../shared.ts";
+import { ROUTES as LATER_ROUTES } from "./routes.ts";
+
+export { Board } from "./Board.tsx";
+export { BulkDelete } from "./BulkDelete.tsx";
+export { attach } from "./files.ts";
+export { Attachments, Tray } from "./Files.tsx";
+export { Memories } from "./Memories.tsx";
+export { Operator } from "./Operator.tsx";
+export { Tree } from "./Tree.tsx";
+export { Webhook } from "./Webhook.tsx";
+
+Object.assign(ROUTES, LATER_ROUTES);

@@ -1,0 +1,41 @@
+// What the screens that are loaded later use of the rest. They are a script of their own (later/later.ts), which imports
+// only from here, so that nothing is loaded twice and all state is there once.
+
+export { batch, computed, signal } from "@preact/signals";
+export { Fragment, jsx, jsxs } from "preact/jsx-runtime";
+export { useEffect, useMemo, useRef, useState } from "preact/hooks";
+export { Somebody } from "./parts/Choose.tsx";
+export { Deliveries } from "./parts/Deliveries.tsx";
+export { StateSign } from "./parts/Delivery.tsx";
+export { ShownOnce } from "./parts/Secret.tsx";
+export { Confirm, Dialog, Fault, passwordIn, refocus, typed, useConfirm } from "./parts/Dialog.tsx";
+export { Dot, Face, Presence } from "./parts/Face.tsx";
+export { Guarded } from "./parts/Feed.tsx";
+export { Field, Select, Switch } from "./parts/Field.tsx";
+export { Icon } from "./parts/Icon.tsx";
+export { Markdown } from "./parts/Markdown.tsx";
+export { Blank, Nothing, Page, Section, Tabs } from "./parts/Page.tsx";
+export { Loading, More, Rows, usePaged, useRead } from "./parts/Pages.tsx";
+export { Detail, Steps } from "./parts/Steps.tsx";
+export { STATUSES, TaskSign, type Status } from "./parts/Tasks.tsx";
+export { Time } from "./parts/Time.tsx";
+export { Bar } from "./parts/Usage.tsx";
+export { WorkBulk } from "./parts/WorkBulk.tsx";
+export { ApiError, explain, unreachable } from "./pure/errors.ts";
+export { deliveriesOf, isRow, isText, mentionsOf } from "./pure/message.ts";
+export { level, number } from "./pure/usage.ts";
+export { visible } from "./pure/visible.ts";
+export { clock, duration, exact, since } from "./pure/when.ts";
+export { AuditLog } from "./screens/Audit.tsx";
+export { agents, isMine } from "./store/agents.ts";
+export { complain, inform } from "./store/notices.ts";
+export { now } from "./store/now.ts";
+export { Paged } from "./store/paged.ts";
+export { find, isObserved, isOwner, loadMore, next as moreRooms, roomOf, rooms } from "./store/rooms.ts";
+export { BASE, choose, place } from "./store/route.ts";
+export { ROUTES } from "./wire/api.ts";
+export { call, keyFor, patiently } from "./wire/call.ts";
+export { listen } from "./wire/link.ts";
+export { accessToken, onLeave, parsed, user } from "./wire/session.ts";
+export { w } from "./words.ts";
+export { many } from "./words/many.ts";

@@ -1,0 +1,96 @@
+//! Webhooks: what is sent, and what is forgotten, is found however much was sent before.
+
+use testkit::webhook_walk::{PREPARED, walk};
+
+use super::fill::Size;
+use super::hot::Heard;
+use super::*;
+
+/// 100,000 messages in the large chat that the agent's receiver took, and that the agent has not begun but for the first
+/// thousand.
+const SIZE: Size = Size { messages: 200_000, rooms: 100, users: 100 };
+
+impl Watched {
+    async fn fill_webhook(&self, world: &World) {
+        let (ann, bot) = (&self.ann, self.bot.id);
+        world.webhooks.set_url(ann.id.into(), ann.id, bot, "https://hooks.example/").await.unwrap();
+        let statements = format!(
+            "UPDATE deliveries SET current_attempt = 0, started_at = NULL, processed_at = NULL, failed_at = NULL, \
+               error = NULL WHERE chat_id = '{chat}' AND sequence > 1000;
+             INSERT INTO webhook_deliveries (id, agent_id, chat_id, sequence, message_id, created_at, attempts, \
+               next_attempt_at, status, ended_at, outcome) \
+               SELECT id, '{bot}', chat_id, sequence, id, created_at, 1, created_at, 200, created_at, 'delivered' \
+               FROM messages WHERE chat_id = '{chat}';
+             VACUUM deliveries",
+            chat = self.chat,
+        );
+        for statement in statements.split(";\n") {
+            self.client.batch_execute(statement).await.unwrap();
+        }
+        self.client.batch_execute("SELECT pg_stat_force_next_flush()").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn webhooks_are_sent_along_indexes() {
+    let mut watched = Watched::open_with(SIZE).await;
+    for _ in ["before the tables are analysed", "after"] {
+        let world = World::on(Stores::of(&watched.store, PostgresStore::close));
+        world.clock.advance(Duration::from_secs(if watched.is_analysed { 3000 } else { 2000 }));
+        watched.fill_webhook(&world).await;
+        if watched.is_analysed {
+            watched.analyse().await;
+        }
+        let (ann, bot, chat) = (watched.ann.clone(), watched.bot.clone(), watched.chat);
+        watched.plans().await;
+        let mut before = watched.read().await;
+        walk(&world, &ann, &bot, chat, async |what| {
+            let read = watched.read().await - before;
+            let plans = watched.plans().await;
+            let rows = match what {
+                PREPARED | "remove" => i64::MAX,
+                "find rooms with new messages" => 3_000,
+                // It reads the index of everything the agent was sent, every ten minutes.
+                "find old deliveries" => 150_000,
+                _ => 300,
+            };
+            if read > rows {
+                watched
+                    .faults
+                    .push(format!("{what} read {read} rows instead of {rows}:\n{}", plans.join("\n")));
+            }
+            // All that waits is counted, which is an index of its own.
+            let plans = plans.into_iter().filter(|_| what != "count what waits").collect::<Vec<_>>();
+            let whole = plans.iter().filter(|plan| watched.reads_all_of_something(plan));
+            let whole = whole.map(|plan| format!("{what}: {plan}")).collect::<Vec<_>>();
+            watched.faults.extend(whole);
+            before = watched.read().await;
+        })
+        .await;
+        watched.is_analysed = true;
+    }
+    watched.end();
+}
+
+/// The statements are those of `webhooks.sql`.
+#[tokio::test]
+async fn statements_of_webhooks_are_those_of_the_file() {
+    let database = server().database();
+    let mut heard = Heard::open(&database).await;
+    let world = World::on(Stores::of(&heard.store, PostgresStore::close));
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    world.webhooks.set_url(ann.id.into(), ann.id, bot.id, "https://hooks.example/").await.unwrap();
+    heard.statements().await;
+    walk(&world, &ann, &bot, chat, async |what| {
+        let mut statements = heard.statements().await;
+        statements.retain(|text| text.contains("webhook"));
+        if what != PREPARED {
+            heard.sql.push((what, statements));
+        }
+    })
+    .await;
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/query_plans/webhooks.sql");
+    testkit::sql::compare(file.as_ref(), &heard.sql);
+}

@@ -1,0 +1,285 @@
+//! One request to the URL of a webhook.
+//!
+//! Each request has a connection of its own to an address that was judged. Redirects are not followed, and no proxy is used.
+//! A receiver answers when its agent is done, so a request may take long; what it costs meanwhile is a connection, and the message:
+//! large ones are limited together.
+
+use std::fmt::Display;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use chrono::DateTime;
+use domain::time::Timestamp;
+use domain::webhook::{DueDelivery, Reply, Webhook};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use url::Host;
+
+use crate::address::Allowed;
+use crate::envelope::envelope;
+use crate::resolve::{Resolve, addresses};
+use crate::sign::signatures;
+use crate::target::{Target, read};
+
+/// The time limit of a request, from the connection to the response.
+const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// The time limit for resolving the host, and for each connection.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// The time after which a connection is probed on which nothing comes, and between two probes.
+const PROBED_AFTER: Duration = Duration::from_secs(30);
+
+/// The number of probes without an answer after which a connection is lost.
+const PROBES: u32 = 4;
+
+/// The number of bytes of an answer that are read; they are not used.
+const READ_BYTES: usize = 4 * 1024;
+
+/// The time limit for reading them.
+const READ: Duration = Duration::from_secs(5);
+
+/// The maximum number of bytes of an answer that are held at a time.
+const BUFFER_BYTES: usize = 16 * 1024;
+
+/// The maximum number of bytes that a receiver may send in total, including interim responses.
+const RECEIVED_BYTES: usize = 64 * 1024;
+
+/// Requests up to this size are always sent.
+const SMALL_BYTES: usize = 64 * 1024;
+
+/// The maximum size in KiB of all larger requests that are in flight; others fail, and are repeated later.
+const LARGE_KIB: usize = 64 * 1024;
+
+/// The maximum number of characters of an error that is stored.
+const ERROR_CHARS: usize = 300;
+
+/// Sends requests.
+pub struct Client {
+    connector: TlsConnector,
+    resolver: Arc<dyn Resolve>,
+    allowed: Allowed,
+    large: Semaphore,
+}
+
+impl Client {
+    /// A client that trusts the authorities of the system.
+    ///
+    /// # Errors
+    /// If TLS cannot be used.
+    pub fn new(resolver: Arc<dyn Resolve>, allowed: Allowed) -> Result<Self, rustls::Error> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() {
+            tracing::warn!(
+                "the system has no certificate authorities; no receiver of a webhook can be verified"
+            );
+        }
+        Self::trusting(roots, resolver, allowed)
+    }
+
+    fn trusting(
+        roots: RootCertStore,
+        resolver: Arc<dyn Resolve>,
+        allowed: Allowed,
+    ) -> Result<Self, rustls::Error> {
+        let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Self {
+            connector: TlsConnector::from(Arc::new(config)),
+            resolver,
+            allowed,
+            large: Semaphore::new(LARGE_KIB),
+        })
+    }
+
+    /// Sends a delivery; `now` is the time of the request.
+    pub(crate) async fn send(&self, due: &DueDelivery, now: Timestamp) -> Reply {
+        match timeout(TIME_LIMIT, self.answer(due, now)).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(error)) => Reply::Unanswered { error: error.chars().take(ERROR_CHARS).collect() },
+            Err(_) => Reply::Unanswered { error: format!("no response within {} s", TIME_LIMIT.as_secs()) },
+        }
+    }
+
+    async fn answer(&self, due: &DueDelivery, now: Timestamp) -> Result<Reply, String> {
+        // The setting may have changed since the owner entered the URL.
+        let (target, _) =
+            read(due.webhook.url.as_str(), &self.allowed).map_err(|fault| format!("the URL {fault}"))?;
+        let request = signed(&target, due, now)?;
+        let _space = self.space(request.body().size_hint().exact().unwrap_or_default())?;
+        let resolving = addresses(&target, &*self.resolver, &self.allowed);
+        let addresses =
+            timeout(CONNECT, resolving).await.map_err(|_| "resolving the host took too long")??;
+        let stream = connect(&addresses).await?;
+        if !target.is_encrypted {
+            return exchange(stream, request, now).await;
+        }
+        let name = match &target.host {
+            Host::Domain(name) => ServerName::try_from(name.clone()).map_err(text)?,
+            Host::Ipv4(address) => ServerName::IpAddress((*address).into()),
+            Host::Ipv6(address) => ServerName::IpAddress((*address).into()),
+        };
+        let encrypting = timeout(CONNECT, self.connector.connect(name, stream)).await;
+        let stream = encrypting.map_err(|_| "the TLS handshake took too long")?.map_err(text)?;
+        exchange(stream, request, now).await
+    }
+
+    /// Reserves space for a large request, because its receiver decides how long it is held in memory.
+    fn space(&self, bytes: u64) -> Result<Option<SemaphorePermit<'_>>, String> {
+        if bytes <= SMALL_BYTES as u64 {
+            return Ok(None);
+        }
+        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+        let taken = self.large.try_acquire_many(kib);
+        taken.map(Some).map_err(|_| "too many large requests are in flight".to_owned())
+    }
+}
+
+/// A connection from which only a limited number of bytes is read.
+struct Bounded<S> {
+    stream: S,
+    left: usize,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Bounded<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.left == 0 {
+            return Poll::Ready(Err(io::Error::other("the receiver sends too much")));
+        }
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut this.stream).poll_read(context, buffer);
+        this.left = this.left.saturating_sub(buffer.filled().len() - before);
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Bounded<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
+}
+
+/// The request with its signatures.
+fn signed(target: &Target, due: &DueDelivery, now: Timestamp) -> Result<Request<Full<Bytes>>, String> {
+    let DueDelivery { delivery, message, webhook } = due;
+    let body = envelope(message, delivery.agent, now);
+    let (id, timestamp) = (delivery.id.to_string(), now.unix_millis() / 1000);
+    let signature = signatures(&Webhook::secrets(webhook, now), &id, timestamp, &body)?;
+    Request::post(target.path.as_str())
+        .header(HOST, &target.authority)
+        .header(CONNECTION, "close")
+        .header(CONTENT_TYPE, "application/json")
+        .header(USER_AGENT, concat!("parlance/", env!("CARGO_PKG_VERSION")))
+        .header("webhook-id", id)
+        .header("webhook-timestamp", timestamp)
+        .header("webhook-signature", signature)
+        .body(Full::new(Bytes::from(body)))
+        .map_err(text)
+}
+
+/// A connection to the first address that accepts one. It is probed while the receiver works, so that a machine that has
+/// gone does not hold it.
+async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
+    let mut failure = String::new();
+    for address in addresses {
+        match timeout(CONNECT, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
+                let probes = TcpKeepalive::new().with_time(PROBED_AFTER).with_interval(PROBED_AFTER);
+                let socket = SockRef::from(&stream);
+                socket.set_tcp_keepalive(&probes.with_retries(PROBES)).map_err(text)?;
+                return Ok(stream);
+            }
+            Ok(Err(error)) => failure = format!("cannot connect: {error}"),
+            Err(_) => "connecting took too long".clone_into(&mut failure),
+        }
+    }
+    Err(failure)
+}
+
+async fn exchange<S>(stream: S, request: Request<Full<Bytes>>, now: Timestamp) -> Result<Reply, String>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let stream = Bounded { stream, left: RECEIVED_BYTES };
+    let mut client = http1::Builder::new();
+    client.max_buf_size(BUFFER_BYTES);
+    let (mut sender, connection) = client.handshake(TokioIo::new(stream)).await.map_err(text)?;
+    let talking = async move {
+        let response = sender.send_request(request).await.map_err(text)?;
+        let reply = reply(&response, now);
+        let _ = timeout(READ, drain(response)).await;
+        Ok(reply)
+    };
+    tokio::pin!(talking, connection);
+    tokio::select! {
+        answer = &mut talking => answer,
+        // The answer may have arrived with the end.
+        _ = &mut connection => talking.await,
+    }
+}
+
+/// Reads the beginning of the answer, so that a receiver can end it in order.
+async fn drain(mut response: Response<Incoming>) {
+    let mut read = 0;
+    while read < READ_BYTES
+        && let Some(Ok(frame)) = response.frame().await
+    {
+        read += frame.data_ref().map_or(0, Bytes::len);
+    }
+}
+
+fn reply(response: &Response<Incoming>, now: Timestamp) -> Reply {
+    let asked = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let retry_after = asked.and_then(|asked| pause(asked, now));
+    Reply::Answered { status: response.status().as_u16(), retry_after }
+}
+
+/// The pause that `Retry-After` asks for: a number of seconds, or a date.
+fn pause(asked: &str, now: Timestamp) -> Option<Duration> {
+    let asked = asked.trim();
+    if let Ok(seconds) = asked.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = DateTime::parse_from_rfc2822(asked).ok()?;
+    Some(Timestamp::from_micros(date.timestamp_micros()).since(now))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,3 @@
+DROP TABLE board_entries;
+DROP TABLE tasks;
+DROP TABLE boards;

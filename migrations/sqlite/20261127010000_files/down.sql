@@ -1,0 +1,2 @@
+ALTER TABLE messages DROP COLUMN attachments;
+DROP TABLE files;

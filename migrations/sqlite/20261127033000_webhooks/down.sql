@@ -1,0 +1,3 @@
+DROP INDEX deliveries_offered_again;
+DROP TABLE webhook_deliveries;
+DROP TABLE webhooks;

@@ -1,0 +1,60 @@
+"""The page docs/a2a.md, followed word for word: its commands in order, in one shell."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import Credentials, wait_for
+from scene import Agent
+
+ROOT = Path(__file__).parents[3]
+
+
+def json_in(path):
+    """What is in a file, if it is written."""
+    text = path.read_text() if path.exists() else ""
+    return json.loads(text) if text.endswith("}\n") else None
+
+
+def test_the_page_can_be_followed(scene, tmp_path):
+    """Every command of the page succeeds, and shows what the page says."""
+    page = (ROOT / "docs/a2a.md").read_text().replace("127.0.0.1:4000", scene.world.server.address)
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "ask.py").write_text(program)
+    # The test plays the agent, and this environment has the client.
+    started = "agent-env/bin/python examples/agent.py > agent.log 2>&1 &\n"
+    created, *calls, asked = blocks
+    assert created.count(started) == 1 and created.count("agent-env/bin/pip") == 1 and asked.count("a2a-env/bin/pip") == 1
+    created = "\n".join(line for line in created.replace(started, "").splitlines() if "agent-env" not in line)
+    asked = "\n".join(line for line in asked.splitlines() if "pip install" not in line)
+    asked = asked.replace("a2a-env/bin/python", sys.executable)
+    server = scene.world.server
+    (tmp_path / "parlance").symlink_to(server.binary)
+    environment = server.environment | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "NO_PROXY": "127.0.0.1"}
+    script = "\n".join(["set -euo pipefail", created, "read", *(f"echo ==\n{call}" for call in [*calls, asked])])
+    run = ["bash", "-c", script]
+    child = subprocess.Popen(
+        run, cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    made = wait_for("the agent is created", lambda: json_in(tmp_path / "helper.json"))
+    # The agent of the page reads, and repeats, to whom a message is addressed.
+    with Agent(server.url, Credentials(made["agent"]["id"], made["api_key"])).working("@admin/helper "):
+        out, _ = child.communicate("\n", timeout=120)
+    assert child.returncode == 0, out
+    _, card, _, rest, rpc, stream, task, told = out.split("==\n")
+    assert json.loads(card)["name"] == "Helper"
+    sent = json.loads(rest)["task"]
+    assert sent["artifacts"][0]["parts"] == [{"text": "You said: @admin/helper Hello"}]
+    assert '"parts": [{"text": "You said: @admin/helper Hello"}]' in page
+    assert sent["status"]["state"] == "TASK_STATE_COMPLETED" and sent["metadata"]["sequence"] == 2
+    assert json.loads(rpc)["result"]["task"]["artifacts"][0]["parts"] == [{"text": "You said: @admin/helper Hello again"}]
+    assert "You said: @admin/helper Hello once more" in stream and stream.startswith("id: ")
+    assert json.loads(task)["history"][0]["parts"] == [{"text": "Hello once more"}]
+    expected = re.search(r"```\n(TASK_STATE.*?)```", page, re.DOTALL).group(1).splitlines()
+    # An agent this fast may have answered before the stream looks, or before it has told that the agent works.
+    shown = told.splitlines()
+    assert shown[-1] == expected[-1] and sorted(shown) in (sorted(expected), sorted(expected[1:]))
