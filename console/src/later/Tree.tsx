@@ -52,7 +52,7 @@ export function Tree({ room, message }: { room: Id; message: Id }) {
           </li>
         ))}
       </ol>
-      {cursor && <button type="button" class="plain" disabled={tree.isLoading.value} onClick={() => tree.more()}>{w.loadMore}</button>}
+      {cursor && <button type="button" class="plain" onClick={() => tree.more()}>{w.loadMore}</button>}
       {isAsking && <WorkBulk kind="retry" words={words.releasing} scope="mine" target={{ filters: [{ state: "held", root: rootId!, chat_id: room }] }} onItem={() => undefined}
         onClose={didRun => { setAsking(false); if (didRun) tree.refresh(); }} />}
     </Page>

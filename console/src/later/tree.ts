@@ -24,6 +24,8 @@ export class OpenTree {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #pages = 1;
   #turn = 0;
+  /** The turn that reads one more page. */
+  #growing = 0;
 
   constructor(readonly room: Id, readonly message: Id) {}
 
@@ -50,6 +52,8 @@ export class OpenTree {
   refresh(): void { void this.#read(false); }
 
   more(): void {
+    if (this.isLoading.value && this.#growing === this.#turn) return;
+    this.#growing = this.#turn + 1;
     this.isLong.value = ++this.#pages > MOST_REREAD;
     void this.#read(true);
   }

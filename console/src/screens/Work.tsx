@@ -150,7 +150,7 @@ function List({ ledger, view }: { ledger: Ledger; view: View | undefined }) {
         {rows.length === 0 && !ledger.fault.value && (isLoading ? <p class="hint" role="status">{w.loading}</p> : (
           <Nothing icon="check" title={isFresh ? w.work.noneNeedy : w.work.none} text={isFresh ? w.work.noneNeedyText : undefined} />
         ))}
-        {hasMore && <button type="button" class="plain" aria-disabled={isLoading} onClick={() => void ledger.more()}>{w.loadMore}</button>}
+        {hasMore && <button type="button" class="plain" onClick={() => void ledger.more()}>{w.loadMore}</button>}
       </div>
       {asking && <WorkBulk {...asking} scope={ledger.scope} onItem={take} onClose={close} />}
     </>

@@ -20,6 +20,8 @@ export class Ledger {
   #parts: Part[] = [];
   #pages = 1;
   #turn = 0;
+  #reading: Promise<void> = Promise.resolve();
+  #isGrowing = false;
 
   constructor(readonly scope: Scope, readonly filters: Filter[]) {}
 
@@ -40,14 +42,23 @@ export class Ledger {
     })));
   }
 
+  /** Reads the next page, after what is being read now. Asked again meanwhile, it is still one page. */
   async more(): Promise<void> {
-    if (this.isLoading.value) return;
-    this.#pages++;
-    return this.#read(() => {
-      // The parts that keep rows of the others from being shown.
-      const until = frontier(this.#parts);
-      return Promise.all(this.#parts.map((part, at) => (part.cursor && (part.rows.at(-1)?.inserted_at ?? "") === until ? next(this.scope, this.filters[at]!, part) : part)));
-    });
+    if (this.#isGrowing) return;
+    this.#isGrowing = true;
+    for (let turn; turn !== this.#turn;) {
+      turn = this.#turn;
+      await this.#reading;
+    }
+    if (!this.isLoading.value && this.hasMore.value) {
+      this.#pages++;
+      await this.#read(() => {
+        // The parts that keep rows of the others from being shown.
+        const until = frontier(this.#parts);
+        return Promise.all(this.#parts.map((part, at) => (part.cursor && (part.rows.at(-1)?.inserted_at ?? "") === until ? next(this.scope, this.filters[at]!, part) : part)));
+      });
+    }
+    this.#isGrowing = false;
   }
 
   /** Takes what an answer says about one item; it stays where it is. */
@@ -59,7 +70,12 @@ export class Ledger {
 
   close(): void { this.#turn++; }
 
-  async #read(work: () => Promise<Part[]>): Promise<void> {
+  /** Never fails. */
+  #read(work: () => Promise<Part[]>): Promise<void> {
+    return this.#reading = this.#ask(work);
+  }
+
+  async #ask(work: () => Promise<Part[]>): Promise<void> {
     const turn = ++this.#turn;
     this.isLoading.value = true;
     try {
