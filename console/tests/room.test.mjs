@@ -342,40 +342,6 @@ test("a_long_room_is_read_in_pages_without_a_jump", async t => {
   assertClean(seen);
 });
 
-test("a_busy_agent_does_not_stall_the_page", async t => {
-  const it = await world(t);
-  const { page, server, seen } = it;
-  const agent = await server.agent("Busy");
-  const room = await server.room("Burst", agent);
-  await server.say(room, "before");
-  await logIn(it);
-  await openRoom(it, room);
-  await page.getByText("before").first().waitFor();
-  await page.evaluate(() => {
-    globalThis.longest = 0;
-    let last = performance.now();
-    const tick = () => {
-      globalThis.longest = Math.max(globalThis.longest, performance.now() - last);
-      last = performance.now();
-      setTimeout(tick);
-    };
-    tick();
-  });
-  const burst = (async () => {
-    for (let batch = 0; batch < 50; batch++) await Promise.all(Array.from({ length: 20 }, (_, at) => server.call("POST", `/agent/chats/${room}/events`, { event: { content: `step ${batch * 20 + at}`, message_type: "thought" } }, agent.key)));
-  })();
-  await composer(page).pressSequentially("typing goes on while the agent works", { delay: 20 });
-  await burst;
-  await page.locator(".steps", { hasText: "1,000 steps" }).waitFor();
-  assert.equal(await composer(page).inputValue(), "typing goes on while the agent works");
-  assert.equal((await shownTexts(page)).length, 1);
-  const longest = await page.evaluate(() => globalThis.longest);
-  t.diagnostic(`longest time without a turn: ${Math.round(longest)} ms`);
-  // The budget is 100 ms; a busy machine needs several times as much.
-  assert.ok(longest < 1000, `${longest} ms`);
-  assertClean(seen);
-});
-
 test("two_tabs_share_a_session_and_log_out_together", async t => {
   const it = await world(t);
   const { page, context, server, seen } = it;
