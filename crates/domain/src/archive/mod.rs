@@ -11,6 +11,7 @@
 //!
 //! No rule is checked here: the data was checked when it was created.
 
+mod archived;
 mod port;
 mod table;
 mod tables;
