@@ -351,6 +351,7 @@ export const w = {
   agentPage: {
     missing: "This agent does not exist, or it is not yours.",
     now: "Now",
+    doors: "Calls and failures",
     connections: "Connections",
     until: "until",
     webhook: "Webhook",

@@ -2,7 +2,8 @@
 
 use diesel::prelude::*;
 use domain::account::{
-    Agent, AgentChanges, AgentHandle, AgentKind, AgentMarks, AgentTag, PersonName, User, UserHandle, UserRole,
+    Agent, AgentChanges, AgentHandle, AgentKind, AgentMarks, AgentTag, Door, DoorFailure, DoorUse,
+    PersonName, User, UserHandle, UserRole,
 };
 use domain::delivery::{Claims, MaxAttempts};
 use domain::id::{AgentId, OrganizationId, UserId};
@@ -11,7 +12,40 @@ use domain::organization::OrganizationRole;
 use crate::error::Fault;
 use crate::plan::row::pause_of;
 use crate::row::{self, At, Id};
-use crate::schema::{agents, users};
+use crate::schema::{agent_doors, agents, users};
+
+/// What a use of a door changes in the row that is stored: of each pair of times, the later one stays.
+pub(super) const DOOR_CONFLICT: &str = " ON CONFLICT (agent_id, door) DO UPDATE SET \
+     called_at = CASE WHEN excluded.called_at > agent_doors.called_at \
+         THEN excluded.called_at ELSE agent_doors.called_at END, \
+     failed_at = CASE WHEN excluded.failed_at IS NULL OR agent_doors.failed_at >= excluded.failed_at \
+         THEN agent_doors.failed_at ELSE excluded.failed_at END, \
+     failure = CASE WHEN excluded.failed_at IS NULL OR agent_doors.failed_at >= excluded.failed_at \
+         THEN agent_doors.failure ELSE excluded.failure END, \
+     detail = CASE WHEN excluded.failed_at IS NULL OR agent_doors.failed_at >= excluded.failed_at \
+         THEN agent_doors.detail ELSE excluded.detail END";
+
+/// The last use of a door.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = agent_doors)]
+pub(super) struct DoorRow {
+    agent_id: Id,
+    door: String,
+    called_at: At,
+    failed_at: Option<At>,
+    failure: Option<String>,
+    detail: Option<String>,
+}
+
+impl DoorRow {
+    /// Reads it; `None` for a door that only a newer version knows.
+    pub(super) fn into_use(self) -> Option<DoorUse> {
+        let Self { agent_id: Id(agent), door, called_at: At(called_at), failed_at, failure, detail } = self;
+        let failure = failed_at.zip(failure);
+        let failure = failure.map(|(At(at), code)| DoorFailure { at, code: code.into(), detail });
+        Some(DoorUse { agent: AgentId::new(agent), door: Door::parse(&door)?, called_at, failure })
+    }
+}
 
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = users)]

@@ -1,4 +1,4 @@
-// What is loaded later: boards, files, memories, trees, webhooks, bulk deletion, and the pages of operators. A script of their
+// What is loaded later: boards, last calls, files, memories, trees, webhooks, bulk deletion, and the pages of operators. A script of their
 // own, see shared.ts.
 
 import { ROUTES } from "../shared.ts";
@@ -6,6 +6,7 @@ import { ROUTES as LATER_ROUTES } from "./routes.ts";
 
 export { Board } from "./Board.tsx";
 export { BulkDelete } from "./BulkDelete.tsx";
+export { Doors } from "./Doors.tsx";
 export { attach } from "./files.ts";
 export { Attachments, Tray } from "./Files.tsx";
 export { Memories } from "./Memories.tsx";

@@ -150,6 +150,16 @@ impl Failure {
         Self::new(Fault::TaskNotFound, "You have no task with this ID with this agent.")
     }
 
+    /// The code under which it is logged and counted.
+    pub(crate) fn code(&self) -> ErrorCode {
+        self.error.code()
+    }
+
+    /// The reason in the words of the protocol.
+    pub(crate) const fn reason(&self) -> &'static str {
+        self.fault.reason()
+    }
+
     /// What went wrong.
     #[cfg(test)]
     pub(crate) const fn fault(&self) -> Fault {

@@ -35,7 +35,10 @@ pub(crate) async fn answer(
     Ok(match done.await {
         Ok(Outcome::Value(value)) => HttpResponse::Ok().content_type(A2A_JSON).body(value.to_string()),
         Ok(Outcome::Stream(stream)) => stream.response(Frame::Plain),
-        Err(failure) => failure.status(),
+        Err(failure) => {
+            session.note_failure(&failure);
+            failure.status()
+        }
     })
 }
 

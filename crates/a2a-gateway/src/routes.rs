@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, Data, ServiceConfig};
 use domain::services::Services;
-use http_wire::auth::door;
+use http_wire::auth::a2a_door;
 use http_wire::browser::allowed_pages_only;
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimits, anonymous};
@@ -53,14 +53,14 @@ pub fn configure(config: &mut ServiceConfig, settings: &Settings) {
     let rpc = web::resource(["/a2a/{agent}", "/a2a/{agent}/"])
         .app_data(settings.gateway.clone())
         .route(web::post().to(rpc::answer))
-        .wrap(from_fn(door))
+        .wrap(from_fn(a2a_door))
         .wrap(from_fn(allowed_pages_only));
     let rest = web::resource("/a2a/{agent}/v1/{rest:.*}")
         .app_data(settings.gateway.clone())
         .route(web::get().to(rest::answer))
         .route(web::post().to(rest::answer))
         .route(web::delete().to(rest::answer))
-        .wrap(from_fn(door))
+        .wrap(from_fn(a2a_door))
         .wrap(from_fn(allowed_pages_only));
     config.service(card).service(rpc).service(rest);
 }

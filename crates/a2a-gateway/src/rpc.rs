@@ -34,7 +34,10 @@ pub(crate) async fn answer(
             HttpResponse::Ok().insert_header(ContentType::json()).body(body.to_string())
         }
         Ok(Outcome::Stream(stream)) => stream.response(Frame::Rpc(id)),
-        Err(failure) => failure.rpc(&id),
+        Err(failure) => {
+            session.note_failure(&failure);
+            failure.rpc(&id)
+        }
     })
 }
 

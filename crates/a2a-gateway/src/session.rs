@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
-use domain::account::{Agent, Authenticated, Reach};
+use domain::account::{Agent, Authenticated, Door, Reach};
 use domain::caller::Caller;
 use domain::id::{AgentId, ChatId};
 use domain::message::Message;
@@ -14,6 +14,7 @@ use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::{RateLimits, ReadPermit};
 use http_wire::room_waiters::{IsStopping, RoomWaiters};
 
+use crate::failure::Failure;
 use crate::slots::{Slot, Slots};
 use crate::task;
 
@@ -52,7 +53,14 @@ impl Session {
         // Each read takes its own permit, and a stream none while it waits.
         auth::end_read(&request);
         let agent = listed(&gateway, &request).await?;
+        gateway.services.accounts.note_call(agent.id, Door::A2a);
         Ok(Self { caller: admitted.caller, agent, request, admitted, gateway })
+    }
+
+    /// Notes a failure for the owner of the agent.
+    pub(crate) fn note_failure(&self, failure: &Failure) {
+        let detail = Some(failure.reason().to_owned());
+        self.services().accounts.note_failure(self.agent.id, Door::A2a, failure.code().as_str(), detail);
     }
 
     pub(crate) fn services(&self) -> &Services {

@@ -20,7 +20,7 @@ use std::time::Duration;
 use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{AgentListing, AgentRepository, CreateKey, KeyDigest, KeyRepository};
+use domain::account::{AgentListing, AgentRepository, CreateKey, Door, KeyDigest, KeyRepository};
 use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, CreateChat, Role};
 use domain::delivery::{
@@ -324,8 +324,11 @@ async fn a_humans_reads_run_along_indexes() {
     let created = accounts.create_key(ann.id, CreateKey::default()).await.unwrap();
     accounts.rotate_key(ann.id, bot.id).await.unwrap();
     accounts.revoke_key(ann.caller, created.record.id).await.unwrap();
-    accounts.write_key_uses().await.unwrap();
-    heard.expect_no_table_scans("changing keys");
+    accounts.authenticate_at("thnv_a_x", Some(Door::Rest)).await.unwrap_err();
+    accounts.note_call(bot.id, Door::Rest);
+    accounts.write_uses().await.unwrap();
+    accounts.doors(&[bot.id]).await.unwrap();
+    heard.expect_no_table_scans("changing keys, and noting uses");
     store.newest_change().await.unwrap();
     store.changes_after(ChangePosition(0), 10).await.unwrap();
     store.has_change(ChangePosition(1)).await.unwrap();

@@ -12,9 +12,9 @@ use actix_web::web::{self, Bytes, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::services::Services;
 use http_body_util::{BodyExt, Full};
-use http_wire::auth::{DoorAuth, door};
+use http_wire::auth::{DoorAuth, mcp_door};
 use http_wire::browser::allowed_pages_only;
-use http_wire::error::ApiError;
+use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::RateLimits;
 use http_wire::query::StrictQuery;
 use http_wire::request_scope::Verbatim;
@@ -51,7 +51,7 @@ pub fn configure(
     let resource = web::resource(PATH)
         .app_data(Data::new(gateway))
         .route(web::post().to(answer))
-        .wrap(from_fn(door))
+        .wrap(from_fn(mcp_door))
         .wrap(from_fn(allowed_pages_only));
     config.service(resource);
 }
@@ -65,6 +65,7 @@ async fn answer(
 ) -> Result<HttpResponse, ApiError> {
     let session = Session::open(gateway.into_inner(), admitted, narrowing).await?;
     if let Err(fault) = check(&text) {
+        session.note_failure(ErrorCode::BadRequest, None);
         return Ok(error(StatusCode::BAD_REQUEST, fault));
     }
     let config = StreamableHttpServerConfig::default()
@@ -74,6 +75,7 @@ async fn answer(
         // The door has checked the origin; the name of the host says nothing behind a proxy.
         .disable_allowed_hosts()
         .disable_allowed_origins();
+    let noting = session.clone();
     let server = Server::new(session);
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
@@ -89,6 +91,9 @@ async fn answer(
     }
     let is_json = parts.headers.get("content-type").is_some_and(|kind| kind == "application/json");
     let body = body.to_bytes();
+    if !status.is_success() {
+        noting.note_failure(ErrorCode::of_status(status), None);
+    }
     if !is_json && !status.is_success() {
         return Ok(refusal(status, &body));
     }

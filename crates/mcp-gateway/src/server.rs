@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
-use http_wire::error::ApiError;
+use http_wire::error::{ApiError, ErrorCode};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -45,7 +45,10 @@ impl Server {
         let called = AssertUnwindSafe(tool.call(&self.0, arguments)).catch_unwind().await;
         match called.unwrap_or_else(|_| Err(ApiError::defect("a tool has panicked"))) {
             Ok(value) => CallToolResult::structured(value),
-            Err(error) => failure::result(&error),
+            Err(error) => {
+                self.0.note_failure(error.code(), Some(tool.name()));
+                failure::result(&error)
+            }
         }
     }
 }
@@ -78,6 +81,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, McpError> {
         let tool = self.tool(&request.name).ok_or_else(|| {
+            self.0.note_failure(ErrorCode::InvalidParams, None);
             let names = self.0.tools().iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ");
             ErrorData::invalid_params(
                 format!("There is no tool `{}`. There are: {names}.", request.name),

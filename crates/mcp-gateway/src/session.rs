@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::account::{Authenticated, Reach};
+use domain::account::{Authenticated, Door, Reach};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::ReadChatError;
 use domain::id::ChatId;
@@ -160,6 +160,14 @@ impl Session {
     pub(crate) fn spend(&self, class: Class) -> Result<(), ApiError> {
         let spent = self.gateway.limits.spend(self.caller.participant(), class);
         spent.transpose().map(|_| ()).map_err(refused)
+    }
+
+    /// Notes a failure for the owner of a calling agent; `detail` is the name of a tool.
+    pub(crate) fn note_failure(&self, code: ErrorCode, detail: Option<&str>) {
+        if let Caller::Agent(AgentCaller { agent, .. }) = self.caller {
+            let detail = detail.map(str::to_owned);
+            self.services().accounts.note_failure(agent, Door::Mcp, code.as_str(), detail);
+        }
     }
 
     /// Waits until the caller may read.

@@ -82,7 +82,7 @@ pub(crate) fn start(
     tasks.spawn(notice_holds(wiring.services.messages.clone(), wiring.services.budgets.clone()));
     tasks.spawn(change_feed.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
-    tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
+    tasks.spawn(write_uses(wiring.services.accounts.clone()));
     tasks.spawn(write_disconnects(wiring.hub.clone(), wiring.services.accounts.clone()));
     tasks.spawn(count_bytes(wiring.services.plans.clone()));
     if config.metrics_listen.is_some() {
@@ -277,11 +277,13 @@ async fn count_bytes(plans: Arc<PlanService>) {
     }
 }
 
-/// Writes the last uses of keys, every ten seconds.
-async fn write_key_uses(accounts: Arc<AccountService>) {
-    let words =
-        ("time of last use of keys cannot be stored, retrying", "time of last use of keys stored again");
-    repeat(Duration::from_secs(10), words, || accounts.write_key_uses()).await;
+/// Writes the last uses of keys and doors, every ten seconds.
+async fn write_uses(accounts: Arc<AccountService>) {
+    let words = (
+        "last uses of keys and interfaces cannot be stored, retrying",
+        "last uses of keys and interfaces stored again",
+    );
+    repeat(Duration::from_secs(10), words, || accounts.write_uses()).await;
 }
 
 /// Writes why the last sockets of agents have ended, once a second.

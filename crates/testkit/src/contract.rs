@@ -25,6 +25,7 @@ pub mod control;
 pub mod dead_letters;
 pub mod deadlines;
 pub mod deliveries;
+pub mod doors;
 pub mod edits;
 pub mod effects;
 pub mod files;
@@ -75,6 +76,10 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, keys:
             keys_are_listed_newest_first, keys_keep_their_limits, a_key_expires, new_keys_expire_by_default, a_revoked_key_is_rejected,
             the_number_of_keys_is_limited, an_agent_has_one_key, the_time_of_last_use_is_stored,
+        }
+        $crate::contract_tests! { @area $make, doors:
+            the_last_use_of_a_door_is_stored, failures_stay_until_the_next_one, processes_share_the_uses_of_doors,
+            an_ended_key_is_a_failure_of_its_agent, the_end_of_a_socket_is_a_failure, a_deleted_agent_has_no_doors,
         }
         $crate::contract_tests! { @area $make, callers:
             local_changes_apply_to_the_next_request, remote_changes_apply_after_log_read,

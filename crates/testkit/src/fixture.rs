@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::account::{
     AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreateKey, CreatePlatformAgent, Disconnect,
-    EndReason, KeyName, KeyScope, LastDisconnect, ModelType, UserHandle,
+    Door, EndReason, KeyName, KeyScope, LastDisconnect, ModelType, UserHandle,
 };
 use domain::board::{
     ActiveForm, CreateTask, GoalChanges, GoalSummary, GoalTitle, TaskChanges, TaskDetail, TaskFilter,
@@ -111,6 +111,9 @@ impl Fixture {
         let last = LastDisconnect { at: world.clock.now(), reason: EndReason::SlowConsumer };
         let ended = Disconnect { agent: self.agents[0].id, began_at: Some(world.clock.now()), last };
         world.accounts.note_disconnects(vec![ended]).await.unwrap();
+        world.accounts.note_call(self.agents[1].id, Door::Mcp);
+        let detail = Some("connection \"refused\"".to_owned());
+        world.accounts.note_failure(self.agents[0].id, Door::Webhook, "no_response", detail);
         world.make_global(&self.agents[2]).await;
         let name = AgentName::new("Platform").unwrap();
         let platform = CreatePlatformAgent { name, description: None, model_type: None };
@@ -361,7 +364,7 @@ impl Fixture {
                 world.accounts.revoke_key(ann.caller, created.record.id).await.unwrap();
             }
         }
-        world.accounts.write_key_uses().await.unwrap();
+        world.accounts.write_uses().await.unwrap();
     }
 
     /// Invitations in every state.
@@ -437,6 +440,7 @@ impl Fixture {
         let caller = agent.caller;
         note(seen, world.accounts.authenticate(&agent.key).await);
         note(seen, world.accounts.agent_record(caller).await);
+        note(seen, world.accounts.doors(&[agent.id]).await);
         note(seen, world.chats.list(caller, ALL).await);
         for chat in &self.chats {
             note(seen, world.messages.context(caller, *chat, ALL).await);

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use domain::account::{AccountService, Door};
+use domain::id::AgentId;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use domain::webhook::{
@@ -39,6 +41,7 @@ const STORE_TRIES: u32 = 10;
 /// The sender.
 pub struct Sender {
     webhooks: Arc<WebhookService>,
+    accounts: Arc<AccountService>,
     client: Arc<Client>,
     woken: Arc<Notify>,
     rooms: Rooms,
@@ -94,13 +97,14 @@ enum Worked {
 
 impl Sender {
     /// A sender, which does nothing until it runs.
-    pub fn new(webhooks: Arc<WebhookService>, client: Client) -> Self {
+    pub fn new(webhooks: Arc<WebhookService>, accounts: Arc<AccountService>, client: Client) -> Self {
         let woken = Arc::new(Notify::new());
         let waker = woken.clone();
         webhooks.set().on_wake(move || waker.notify_one());
         webhooks.set().request_reload();
         Self {
             webhooks,
+            accounts,
             client: Arc::new(client),
             woken,
             rooms: Rooms::default(),
@@ -254,9 +258,10 @@ impl Sender {
                     // Taken while the server began to stop: left to the next sender.
                     return;
                 }
-                let (webhooks, client) = (self.webhooks.clone(), self.client.clone());
+                let (webhooks, accounts, client) =
+                    (self.webhooks.clone(), self.accounts.clone(), self.client.clone());
                 let due = Arc::new(*due);
-                self.working.spawn(async move { (room, deliver(&webhooks, client, due).await) });
+                self.working.spawn(async move { (room, deliver(&webhooks, &accounts, client, due).await) });
             }
             Ok(Worked::Nothing) => self.rooms.done(room, false),
             Ok(Worked::Sent) => {
@@ -275,11 +280,13 @@ impl Sender {
 /// Sends a delivery, and stores the answer.
 async fn deliver(
     webhooks: &WebhookService,
+    accounts: &AccountService,
     client: Arc<Client>,
     due: Arc<DueDelivery>,
 ) -> Result<Worked, StoreError> {
     let reply = sent(client, due.clone(), webhooks.now()).await;
     let due = &*due;
+    note(accounts, due.delivery.agent, &reply);
     measure::webhook_sent(match &reply {
         reply if reply.is_success() => WebhookResult::Delivered,
         Reply::Answered { .. } => WebhookResult::Refused,
@@ -296,6 +303,19 @@ async fn deliver(
     };
     report(due, settled.as_ref(), webhooks.now());
     Ok(Worked::Sent)
+}
+
+/// Notes the answer for the owner of the agent. A delivery tells only the last one.
+fn note(accounts: &AccountService, agent: AgentId, reply: &Reply) {
+    match reply {
+        reply if reply.is_success() => accounts.note_call(agent, Door::Webhook),
+        Reply::Answered { status, .. } => {
+            accounts.note_failure(agent, Door::Webhook, format!("http_{status}"), None);
+        }
+        Reply::Unanswered { error } => {
+            accounts.note_failure(agent, Door::Webhook, "no_response", Some(error.clone()));
+        }
+    }
 }
 
 /// Sends a delivery as a task of its own, so that a defect that one message reveals ends its request, and not the server.

@@ -4,7 +4,7 @@ use actix_web::body::BodyStream;
 use actix_web::http::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use actix_web::web::{Data, Payload, Query};
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
-use domain::account::{ActAsError, AuthenticateError, Authenticated, Presented};
+use domain::account::{ActAsError, AuthenticateError, Authenticated, Door, Presented};
 use domain::caller::Caller;
 use domain::id::{AgentId, ParticipantId};
 use http_wire::auth::Credential;
@@ -42,9 +42,9 @@ pub(crate) async fn connect(
     let parameters = Parameters::read(&request)?;
     let asked = Asked::read(&request, &offered, &parameters)?;
     let (caller, presented, rate) = admit(&context, &request, asked).await?;
-    let with_rate = |error: ApiError| match rate {
-        Some(rate) => limit::with_rate(error, rate),
-        None => error,
+    let with_rate = |error: ApiError| {
+        let error = note(&context, caller.participant(), error);
+        rate.into_iter().fold(error, limit::with_rate)
     };
     let on_conflict = parameters.on_conflict().map_err(with_rate)?;
     let claimed = context.hub.open(caller, presented, on_conflict).await;
@@ -174,12 +174,21 @@ async fn admit(
         Err(AuthenticateError::Unauthorized) => return Err(forbidden(rejected(asked.credential))),
         Err(AuthenticateError::Store(error)) => return Err(unavailable().with_cause(error)),
     };
-    let rate = limits.spend(counted, Class::Connect).transpose().map_err(too_many)?;
-    match (admitted, rate) {
+    let noted = |error| note(context, counted, error);
+    let rate = limits.spend(counted, Class::Connect).transpose().map_err(too_many).map_err(noted)?;
+    match (admitted.map_err(noted), rate) {
         (Ok((caller, presented)), rate) => Ok((caller, presented, rate)),
         (Err(error), Some(rate)) => Err(limit::with_rate(error, rate)),
         (Err(error), None) => Err(error),
     }
+}
+
+/// Notes a refusal for the owner of an agent.
+fn note(context: &SocketContext, who: ParticipantId, error: ApiError) -> ApiError {
+    if let ParticipantId::Agent(agent) = who {
+        context.accounts.note_failure(agent, Door::Socket, error.code().as_str(), None);
+    }
+    error
 }
 
 /// Authenticates a credential, unless its address has failed too often.
@@ -206,7 +215,9 @@ async fn identify(
     credential: Credential<'_>,
 ) -> Result<Authenticated, AuthenticateError> {
     match credential {
-        Credential::Key(key) if key.len() <= MAX_KEY_BYTES => context.accounts.authenticate(key).await,
+        Credential::Key(key) if key.len() <= MAX_KEY_BYTES => {
+            context.accounts.authenticate_at(key, Some(Door::Socket)).await
+        }
         Credential::Token(token) if token.len() <= MAX_TOKEN_BYTES => {
             context.tokens.authenticate(token).await
         }
@@ -224,8 +235,12 @@ async fn act_as(
     agent: Option<AgentId>,
 ) -> Result<Caller, ActAsError> {
     let Some(agent) = agent else { return holder.as_itself() };
-    let acting = context.accounts.act_as(holder.caller, holder.presented.scope(), agent).await;
-    acting.map(Caller::Agent)
+    let acting = context.accounts.act_as(holder.caller, holder.presented.scope(), agent).await?;
+    // The key of an agent has noted it.
+    if let Caller::User(_) = holder.caller {
+        context.accounts.note_call(agent, Door::Socket);
+    }
+    Ok(Caller::Agent(acting))
 }
 
 /// Some clients send their key in the place of a token. A token contains dots, a key never does.

@@ -27,6 +27,8 @@ const NOTHING: &str = "{}";
 pub enum Action {
     /// Send this text.
     Send(String),
+    /// Send this text, which refuses a join.
+    Refuse(String),
     /// Find out whether the caller takes part in the chat, and return with
     /// [`Machine::on_decision`]. The socket must already be subscribed to the topic when the
     /// store is read, so that no event is lost in between.
@@ -158,20 +160,18 @@ impl Machine {
         let answer = |status, response: &str| {
             let payload = reply_payload(status, response);
             let join_ref = join_ref.as_deref();
-            let frame =
-                frame::write(self.version, join_ref, reference.as_deref(), &text, "phx_reply", &payload);
-            Action::Send(frame)
+            frame::write(self.version, join_ref, reference.as_deref(), &text, "phx_reply", &payload)
         };
         let (response, subscription) = match decision {
             JoinDecision::Granted { response, subscription } => (response, subscription),
             JoinDecision::Refused(reason) => {
-                let mut actions = vec![answer("error", &reason_payload(reason))];
+                let mut actions = vec![Action::Refuse(answer("error", &reason_payload(reason)))];
                 // A caller who may no longer join loses an earlier subscription as well.
                 actions.extend(self.joined.remove(&topic).map(|before| self.close_frame(&before)));
                 return actions;
             }
         };
-        let mut actions = vec![answer("ok", &response)];
+        let mut actions = vec![Action::Send(answer("ok", &response))];
         let joined = Joined { head: Head::new(self.version, join_ref.as_deref(), &text), subscription };
         if let Some(before) = self.joined.insert(topic, joined) {
             actions.push(self.close_frame(&before));
@@ -285,14 +285,18 @@ impl Machine {
     }
 
     fn reply(&self, frame: &Frame, join_ref: Option<&str>, status: &str, response: &str) -> Action {
+        Action::Send(self.reply_text(frame, join_ref, status, response))
+    }
+
+    fn reply_text(&self, frame: &Frame, join_ref: Option<&str>, status: &str, response: &str) -> String {
         let payload = reply_payload(status, response);
         let reference = frame.reference.as_deref();
-        Action::Send(frame::write(self.version, join_ref, reference, &frame.topic, "phx_reply", &payload))
+        frame::write(self.version, join_ref, reference, &frame.topic, "phx_reply", &payload)
     }
 
     /// A refused join, with both references, which some clients wait for.
     fn refuse(&self, frame: &Frame, reason: &str) -> Action {
-        self.reply(frame, frame.join_ref.as_deref(), "error", &reason_payload(reason))
+        Action::Refuse(self.reply_text(frame, frame.join_ref.as_deref(), "error", &reason_payload(reason)))
     }
 }
 

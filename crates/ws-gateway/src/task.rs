@@ -9,6 +9,8 @@ use actix_http::ws::{CloseCode, ProtocolError};
 use actix_web::error::PayloadError;
 use actix_web::web::Data;
 use actix_ws::{AggregatedMessage, AggregatedMessageStream};
+use domain::account::Door;
+use domain::caller::{AgentCaller, Caller};
 use domain::chat::{Entrance, ReadChatError};
 use domain::delivery::SubscriptionId;
 use futures_util::StreamExt;
@@ -227,6 +229,12 @@ impl Socket {
     fn carry_out(&self, action: Action) -> Flow {
         match action {
             Action::Send(text) => self.unless_full(self.outbox.text(text)),
+            Action::Refuse(text) => {
+                if let Caller::Agent(AgentCaller { agent, .. }) = self.claim.caller {
+                    self.context.accounts.note_failure(agent, Door::Socket, "join_refused", None);
+                }
+                self.unless_full(self.outbox.text(text))
+            }
             Action::Unsubscribe(topic, subscription) => {
                 self.claim.unsubscribe(topic, subscription);
                 Flow::Continue

@@ -25,7 +25,7 @@ use crate::memory;
 use crate::message::record_key::RecordKeys;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::{agent_connections, agents, deletion_jobs};
+use crate::schema::{agent_connections, agent_doors, agents, deletion_jobs};
 use crate::statement::statement;
 use crate::webhook;
 
@@ -63,6 +63,7 @@ pub(crate) async fn delete_agent_on(
     diesel::delete(agent_connections::table.filter(agent_connections::agent_id.eq(id)))
         .execute(&mut db)
         .await?;
+    diesel::delete(agent_doors::table.filter(agent_doors::agent_id.eq(id))).execute(&mut db).await?;
     webhook::remove_on(db, agent.id).await?;
     let left =
         leave::all_on(db, who, |role, since| Participant::of_agent(&agent, role, since), command.now).await?;

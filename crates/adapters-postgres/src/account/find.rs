@@ -16,7 +16,7 @@ use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row::{At, can_be_stored};
 use crate::run::Db;
-use crate::schema::{agents, organizations, passwords, plans, sessions, users};
+use crate::schema::{agents, api_keys, organizations, passwords, plans, sessions, users};
 use crate::statement::statement;
 
 /// A key and its holder, a user or an agent with its owner: digest, agent, user, organization,
@@ -71,6 +71,22 @@ pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<Stor
         scope: scope.into(),
         last_used_at: last_used_at.map(|At(time)| time),
     }))
+}
+
+pub(super) async fn agent_of_revoked_key_on(
+    mut db: &Db,
+    digest: KeyDigest,
+) -> Result<Option<AgentId>, Fault> {
+    let found = api_keys::table
+        .inner_join(agents::table.on(api_keys::agent_id.eq(agents::id.nullable())))
+        .filter(api_keys::digest.eq(digest.bytes().as_slice()))
+        .filter(api_keys::revoked_at.is_not_null())
+        .filter(agents::deleted_at.is_null())
+        .select(agents::id)
+        .get_result::<Uuid>(&mut db)
+        .await
+        .optional()?;
+    Ok(found.map(AgentId::new))
 }
 
 pub(super) async fn account_status_on(mut db: &Db, user: UserId) -> Result<Option<AccountStatus>, Fault> {

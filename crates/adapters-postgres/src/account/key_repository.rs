@@ -1,17 +1,27 @@
 //! The store of API keys.
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use domain::account::{
-    CreateKeyRefused, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
+    CreateKeyRefused, DoorUse, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
     RotateKey, RotateKeyRefused, RotatedKey, StoredKey,
 };
-use domain::id::ParticipantId;
+use domain::id::{AgentId, ParticipantId};
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 
-use super::{find, keys};
+use super::{doors, find, keys};
 use crate::PostgresStore;
+use crate::error::Fault;
+use crate::run::Db;
+
+async fn note_uses_on(db: &Db, keys: &[KeyUse], doors: &[DoorUse]) -> Result<Result<(), Infallible>, Fault> {
+    keys::note_uses_on(db, keys).await?;
+    doors::note_on(db, doors).await?;
+    Ok(Ok(()))
+}
 
 #[async_trait]
 impl KeyRepository for PostgresStore {
@@ -19,8 +29,13 @@ impl KeyRepository for PostgresStore {
         self.query(digest, |db, digest| find::key_on(db, *digest).boxed()).await
     }
 
-    async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {
-        let noted = self.change(uses, |db, uses| keys::note_uses_on(db, uses).boxed(), |()| ());
+    async fn find_agent_of_revoked_key(&self, digest: KeyDigest) -> Result<Option<AgentId>, StoreError> {
+        self.query(digest, |db, digest| find::agent_of_revoked_key_on(db, *digest).boxed()).await
+    }
+
+    async fn note_uses(&self, keys: Vec<KeyUse>, doors: Vec<DoorUse>) -> Result<(), StoreError> {
+        let noted =
+            self.change((keys, doors), |db, (keys, doors)| note_uses_on(db, keys, doors).boxed(), |()| ());
         let Ok(done) = noted.await?;
         Ok(done)
     }

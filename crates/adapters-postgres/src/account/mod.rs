@@ -5,6 +5,7 @@ mod create_user;
 pub(crate) mod delete_agent;
 mod delete_user;
 mod disconnects;
+mod doors;
 pub(crate) mod find;
 mod key_repository;
 mod keys;
@@ -20,9 +21,9 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use domain::account::{
     AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, Connection,
-    CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, MarkAgent, NewAgent,
-    NewUser, OpenSession, RegisterRefused, StoredAgent, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
-    UserHandle, UserRepository,
+    CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, DoorUse, MarkAgent,
+    NewAgent, NewUser, OpenSession, RegisterRefused, StoredAgent, UpdateAgent, UpdateAgentRefused,
+    UpdateUser, User, UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
@@ -75,6 +76,10 @@ impl AgentRepository for PostgresStore {
 
     async fn list_connections(&self, agent: AgentId) -> Result<Vec<Connection>, StoreError> {
         self.query(agent, |db, agent| disconnects::list_on(db, *agent).boxed()).await
+    }
+
+    async fn list_doors(&self, agents: Vec<AgentId>) -> Result<Vec<DoorUse>, StoreError> {
+        self.read(agents, |db, agents| doors::list_on(db, agents).boxed()).await
     }
 
     async fn update_agent(

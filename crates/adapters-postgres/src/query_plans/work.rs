@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::account::{AgentListing, AgentRepository, CreateKey};
+use domain::account::{AgentListing, AgentRepository, CreateKey, Door};
 use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
 use domain::contact::{ContactRepository, Handle, RequestAction, SendRequest, WhichContact, WhichRequest};
 use domain::delivery::{
@@ -124,7 +124,11 @@ impl Watched {
         }
         let created = self.costs("create a key", 40, accounts.create_key(ann.user, command)).await.unwrap();
         accounts.authenticate(created.key.reveal()).await.unwrap();
-        self.costs("note a use", 20, accounts.write_key_uses()).await.unwrap();
+        accounts.note_failure(bot.id, Door::Rest, "forbidden", None);
+        self.costs("note uses of a key and a door", 40, accounts.write_uses()).await.unwrap();
+        self.costs("doors of an agent", 20, accounts.doors(&[bot.id])).await.unwrap();
+        let revoked = accounts.authenticate_at("thnv_a_x", Some(Door::Rest));
+        self.costs("an unknown key", 20, revoked).await.unwrap_err();
         let revoking = accounts.revoke_key(ann, created.record.id);
         self.costs("revoke a key", 40, revoking).await.unwrap();
         let like = accounts.keys_like("nothing");

@@ -19,7 +19,7 @@ use crate::contact;
 use crate::error::Fault;
 use crate::memory;
 use crate::row;
-use crate::schema::{agent_connections, agents, deletion_jobs};
+use crate::schema::{agent_connections, agent_doors, agents, deletion_jobs};
 use crate::webhook;
 
 /// The number of chats in which an agent has sent or received a message.
@@ -59,6 +59,7 @@ pub(crate) fn delete_agent_on(
         .execute(connection)?;
     diesel::delete(agent_connections::table.filter(agent_connections::agent_id.eq(&id)))
         .execute(connection)?;
+    diesel::delete(agent_doors::table.filter(agent_doors::agent_id.eq(&id))).execute(connection)?;
     webhook::remove_on(connection, agent.id)?;
     let parted = contact::forget_on(connection, who, command.now)?;
     memory::forget_on(connection, agent.id, command.now)?;

@@ -14,7 +14,7 @@ use super::keys::ScopeRow;
 use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row;
-use crate::schema::{agents, organizations, passwords, plans, sessions, users};
+use crate::schema::{agents, api_keys, organizations, passwords, plans, sessions, users};
 use crate::statement::statement;
 
 /// A key and its holder: a user, or an agent with its owner.
@@ -95,6 +95,21 @@ pub(super) fn key_on(
         scope: found.scope.into_scope()?,
         last_used_at: found.last_used_at.map(row::time),
     }))
+}
+
+pub(super) fn agent_of_revoked_key_on(
+    connection: &mut SqliteConnection,
+    digest: KeyDigest,
+) -> Result<Option<AgentId>, Fault> {
+    let found = api_keys::table
+        .inner_join(agents::table.on(api_keys::agent_id.eq(agents::id.nullable())))
+        .filter(api_keys::digest.eq(digest.bytes().as_slice()))
+        .filter(api_keys::revoked_at.is_not_null())
+        .filter(agents::deleted_at.is_null())
+        .select(agents::id)
+        .get_result::<Vec<u8>>(connection)
+        .optional()?;
+    found.map(|agent| row::agent_id(&agent)).transpose()
 }
 
 pub(super) fn account_status_on(

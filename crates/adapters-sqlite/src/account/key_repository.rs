@@ -5,14 +5,14 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    CreateKeyRefused, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
+    CreateKeyRefused, DoorUse, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
     RotateKey, RotateKeyRefused, RotatedKey, StoredKey,
 };
-use domain::id::ParticipantId;
+use domain::id::{AgentId, ParticipantId};
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 
-use super::{find, keys};
+use super::{doors, find, keys};
 use crate::SqliteStore;
 
 #[async_trait]
@@ -21,8 +21,15 @@ impl KeyRepository for SqliteStore {
         self.read(move |connection| find::key_on(connection, digest)).await
     }
 
-    async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| keys::note_uses_on(connection, &uses).map(Ok);
+    async fn find_agent_of_revoked_key(&self, digest: KeyDigest) -> Result<Option<AgentId>, StoreError> {
+        self.read(move |connection| find::agent_of_revoked_key_on(connection, digest)).await
+    }
+
+    async fn note_uses(&self, keys: Vec<KeyUse>, doors: Vec<DoorUse>) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            keys::note_uses_on(connection, &keys)?;
+            doors::note_on(connection, &doors).map(Ok)
+        };
         let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
         done.map_err(|never| match never {})
     }

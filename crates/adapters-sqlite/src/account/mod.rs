@@ -5,6 +5,7 @@ mod create_user;
 pub(crate) mod delete_agent;
 mod delete_user;
 mod disconnects;
+mod doors;
 pub(crate) mod find;
 mod key_repository;
 mod keys;
@@ -23,9 +24,9 @@ use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
     AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, Connection,
-    CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, MarkAgent, NewAgent,
-    NewUser, OpenSession, RegisterRefused, StoredAgent, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
-    UserHandle, UserRepository,
+    CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, DoorUse, MarkAgent,
+    NewAgent, NewUser, OpenSession, RegisterRefused, StoredAgent, UpdateAgent, UpdateAgentRefused,
+    UpdateUser, User, UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
@@ -85,6 +86,10 @@ impl AgentRepository for SqliteStore {
 
     async fn list_connections(&self, agent: AgentId) -> Result<Vec<Connection>, StoreError> {
         self.read(move |connection| disconnects::list_on(connection, agent)).await
+    }
+
+    async fn list_doors(&self, agents: Vec<AgentId>) -> Result<Vec<DoorUse>, StoreError> {
+        self.read(move |connection| doors::list_on(connection, &agents)).await
     }
 
     async fn update_agent(

@@ -1,5 +1,7 @@
 //! Authenticating a key.
 
+use super::door::{Door, KEY_EXPIRED, KEY_REVOKED};
+use super::key::{KeyDigest, StoredKey};
 use super::scope::{KeyScope, OutOfScope, Reach};
 use super::service::AccountService;
 use crate::caller::{AgentCaller, Caller, UserCaller};
@@ -142,6 +144,16 @@ pub struct PresentedKey {
 impl AccountService {
     /// Authenticates `presented`, the text of an API key.
     pub async fn authenticate(&self, presented: &str) -> Result<Authenticated, AuthenticateError> {
+        self.authenticate_at(presented, None).await
+    }
+
+    /// Does the same for a key that is presented at a door. Notes the call of an agent, and a key of an agent that was
+    /// revoked or has expired.
+    pub async fn authenticate_at(
+        &self,
+        presented: &str,
+        door: Option<Door>,
+    ) -> Result<Authenticated, AuthenticateError> {
         let (digest, now) = (self.mint.digest(presented), self.clock.now());
         let stored = async { self.keys.find_key(digest).await };
         match self.cache.key(digest, self.clock.steady(), stored).await? {
@@ -152,11 +164,33 @@ impl AccountService {
                 if self.uses.note(&key, now) {
                     self.cache.used(digest, now);
                 }
+                if let (Caller::Agent(caller), Some(door)) = (key.holder, door) {
+                    self.doors.call(caller.agent, door, now);
+                }
                 let presented = PresentedKey { id: key.id, expires_at: key.expires_at, scope: key.scope };
                 let presented = Presented::Key(presented);
                 Ok(Authenticated { caller: key.holder, permits: key.permits, presented })
             }
-            _ => Err(AuthenticateError::Unauthorized),
+            expired => {
+                if let Some(door) = door {
+                    self.note_ended_key(digest, expired, door).await;
+                }
+                Err(AuthenticateError::Unauthorized)
+            }
+        }
+    }
+
+    /// Notes at a door that an agent has presented a key that is not valid any more.
+    async fn note_ended_key(&self, digest: KeyDigest, expired: Option<StoredKey>, door: Door) {
+        match expired.filter(|key| key.digest == digest).map(|key| key.holder) {
+            Some(Caller::Agent(caller)) => self.note_failure(caller.agent, door, KEY_EXPIRED, None),
+            Some(Caller::User(_)) => {}
+            // The caller is refused in any case.
+            None => {
+                if let Ok(Some(agent)) = self.keys.find_agent_of_revoked_key(digest).await {
+                    self.note_failure(agent, door, KEY_REVOKED, None);
+                }
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Buffers the last uses of keys.
+//! Buffers the last uses of keys, and writes them with those of [doors](super::door).
 //!
 //! A request only records the use here; batches are written to the store off the path of requests.
 //! A recent use is not recorded again, so that a busy key costs one write per minute.
@@ -50,17 +50,24 @@ impl KeyUses {
 }
 
 impl AccountService {
-    /// Writes the uses since the last call; must be called every few seconds, and at the end. Uses
+    /// Writes the uses of keys and doors since the last call; must be called every few seconds, and at the end. Uses
     /// that cannot be written are retried with the next call.
-    pub async fn write_key_uses(&self) -> Result<(), StoreError> {
-        let mut uses = self.uses.take();
-        while !uses.is_empty() {
-            let batch = uses.split_off(uses.len().saturating_sub(WRITTEN_AT_ONCE));
-            if let Err(error) = self.keys.note_uses(batch.clone()).await {
-                batch.into_iter().chain(uses).for_each(|one| self.uses.put(one));
+    pub async fn write_uses(&self) -> Result<(), StoreError> {
+        let (mut keys, mut doors) = (self.uses.take(), self.doors.take(self.clock.now()));
+        while !keys.is_empty() || !doors.is_empty() {
+            let some_keys = last_of(&mut keys);
+            let some_doors = last_of(&mut doors);
+            if let Err(error) = self.keys.note_uses(some_keys.clone(), some_doors.clone()).await {
+                some_keys.into_iter().chain(keys).for_each(|one| self.uses.put(one));
+                self.doors.put_back(some_doors.into_iter().chain(doors));
                 return Err(error);
             }
         }
         Ok(())
     }
+}
+
+/// Takes as many as are written at once.
+fn last_of<T>(uses: &mut Vec<T>) -> Vec<T> {
+    uses.split_off(uses.len().saturating_sub(WRITTEN_AT_ONCE))
 }

@@ -16,6 +16,7 @@ mod create_user;
 mod delete_agent;
 mod delete_user;
 mod disconnect;
+mod door;
 mod handle;
 mod key;
 mod key_port;
@@ -50,6 +51,7 @@ pub use delete_user::{
     Belongings, DeleteUser, DeleteUserError, DeleteUserRefused, DeletedUser, UserDeletion,
 };
 pub use disconnect::{AgentConnection, Connection, Disconnect, EndReason, LastDisconnect};
+pub use door::{Door, DoorFailure, DoorUse, KEY_EXPIRED, KEY_REVOKED};
 pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
 pub use key::{ApiKey, KeyDigest, KeyKind, KeyName, KeyRecord, NewKey, StoredKey};
 pub use key_port::{

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::agent::{Agent, NewAgent};
 use super::disconnect::{Connection, Disconnect};
+use super::door::DoorUse;
 use super::handle::UserHandle;
 use super::key_port::{KeyClaimRefused, MadeKey};
 use super::mark_agent::AgentMarks;
@@ -247,6 +248,10 @@ pub trait AgentRepository: Send + Sync {
 
     /// The connections of an agent, the newest first.
     async fn list_connections(&self, agent: AgentId) -> Result<Vec<Connection>, StoreError>;
+
+    /// The recorded uses of the doors of these agents, in any order; and for each agent the last connection whose end was
+    /// a failure ([`DoorUse::of_connection`]), as another use of its socket.
+    async fn list_doors(&self, agents: Vec<AgentId>) -> Result<Vec<DoorUse>, StoreError>;
 
     /// Changes an agent of `command.owner`, with an entry in the audit log and one in the change log.
     /// Keeping its own name is allowed.

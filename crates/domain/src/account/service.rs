@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::cache::CallerCache;
+use super::door::DoorNotes;
 use super::key_port::KeyRepository;
 use super::key_uses::KeyUses;
 use super::port::AccountRepository;
@@ -40,6 +41,7 @@ pub struct AccountService {
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) mint: Arc<dyn KeyMint>,
     pub(super) uses: KeyUses,
+    pub(super) doors: DoorNotes,
     pub(super) cache: Arc<CallerCache>,
     pub(super) key_lifetime: Option<Duration>,
 }
@@ -48,8 +50,20 @@ impl AccountService {
     /// Wires the area to its ports.
     pub fn new(ports: AccountPorts) -> Self {
         let AccountPorts { accounts, keys, participants, events, clock, ids, mint, callers: cache } = ports;
-        let uses = KeyUses::default();
-        Self { accounts, keys, participants, events, clock, ids, mint, uses, cache, key_lifetime: None }
+        let (uses, doors) = (KeyUses::default(), DoorNotes::default());
+        Self {
+            accounts,
+            keys,
+            participants,
+            events,
+            clock,
+            ids,
+            mint,
+            uses,
+            doors,
+            cache,
+            key_lifetime: None,
+        }
     }
 
     /// New keys for which no expiry is requested expire after `days`; 0 for never.

@@ -90,6 +90,14 @@ macro_rules! archived_tables {
                     began_at -> Nullable<Instant>,
                     reason -> Text,
                 }
+                agent_doors (agent_id, door) {
+                    agent_id -> Id,
+                    door -> Text,
+                    called_at -> Instant,
+                    failed_at -> Nullable<Instant>,
+                    failure -> Nullable<Text>,
+                    detail -> Nullable<Text>,
+                }
                 webhooks (agent_id) {
                     agent_id -> Id,
                     url -> Text,

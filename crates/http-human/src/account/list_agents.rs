@@ -1,5 +1,5 @@
 //! `GET /agents`: the caller's agents, filtered and sorted; `GET /agents/{agent_id}`: one of them. `include=work` adds
-//! the connection and the work.
+//! the connection and the work, `include=doors` the last use of each door.
 
 use std::slice;
 
@@ -43,40 +43,53 @@ pub(crate) struct ListAgentsQuery {
     page: PageQuery,
     listing: AgentListing,
     sort: &'static str,
-    with_work: bool,
+    parts: Vec<Part>,
 }
 
-/// Reads `include=work`.
-fn with_work(query: &mut QueryReader) -> Result<bool, Rejected> {
-    let included = query.items("include", &[("work", ())], "What to include with an agent.")?;
-    Ok(!included.is_empty())
+/// What can be included with an agent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Work,
+    Doors,
 }
 
-/// Shows agents, with their connections and their work if these are asked for.
+/// Reads `include`.
+fn parts(query: &mut QueryReader) -> Result<Vec<Part>, Rejected> {
+    let known = [("work", Part::Work), ("doors", Part::Doors)];
+    query.items("include", &known, "What to include with an agent.")
+}
+
+/// Shows agents, with the parts that are asked for.
 async fn shown<'a>(
     agents: &'a [Agent],
-    with_work: bool,
+    parts: &[Part],
+    accounts: &AccountService,
     work: &WorkService,
     features: Features,
 ) -> Result<Vec<OwnedAgentView<'a>>, ApiError> {
-    if !with_work {
-        return Ok(agents.iter().map(|agent| OwnedAgentView::new(agent, features, None)).collect());
+    let ids = agents.iter().map(|agent| agent.id).collect::<Vec<_>>();
+    let mut views = agents.iter().map(|agent| OwnedAgentView::new(agent, features)).collect::<Vec<_>>();
+    if parts.contains(&Part::Work) {
+        let each = work.of_agents(ids.clone()).await?;
+        let of = |((view, agent), of_agent): ((OwnedAgentView<'a>, &Agent), _)| {
+            view.with_work(of_agent, work.is_connected(agent.id, agent.kind.is_external()))
+        };
+        views = views.into_iter().zip(agents).zip(&each).map(of).collect();
     }
-    let each = work.of_agents(agents.iter().map(|agent| agent.id).collect()).await?;
-    let view = |(agent, of_agent): (&'a Agent, _)| {
-        let connected = work.is_connected(agent.id, agent.kind.is_external());
-        OwnedAgentView::new(agent, features, Some((of_agent, connected)))
-    };
-    Ok(agents.iter().zip(&each).map(view).collect())
+    if parts.contains(&Part::Doors) {
+        let each = accounts.doors(&ids).await?;
+        views = views.into_iter().zip(&each).map(|(view, doors)| view.with_doors(doors)).collect();
+    }
+    Ok(views)
 }
 
 pub(crate) struct FindAgentQuery {
-    with_work: bool,
+    parts: Vec<Part>,
 }
 
 impl FromQuery for FindAgentQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
-        Ok(Self { with_work: with_work(query)? })
+        Ok(Self { parts: parts(query)? })
     }
 }
 
@@ -89,7 +102,7 @@ pub(crate) async fn find_agent(
     features: web::Data<Features>,
 ) -> Result<HttpResponse, ApiError> {
     let agent = accounts.owned_agent(caller, path.agent).await?;
-    let shown = shown(slice::from_ref(&agent), query.with_work, &work, **features).await?;
+    let shown = shown(slice::from_ref(&agent), &query.parts, &accounts, &work, **features).await?;
     Ok(Data::ok(shown.first()))
 }
 
@@ -107,7 +120,7 @@ impl FromQuery for ListAgentsQuery {
         let listed = query.flag("listed_in_directory", "Agents listed in the directory, or not listed.");
         let sort = query.named("sort", &SORTS, "Sort key.");
         let order = query.word("order", Order::WORDS, "Sort direction; descending by default.", Order::parse);
-        let with_work = with_work(query);
+        let parts = parts(query);
         let (word, (sort, _)) = sort?.unwrap_or(SORTS[0]);
         let listing = AgentListing {
             name: name?.flatten(),
@@ -116,7 +129,7 @@ impl FromQuery for ListAgentsQuery {
             sort,
             order: order?.unwrap_or(Order::Descending),
         };
-        Ok(Self { page: page?, listing, sort: word, with_work: with_work? })
+        Ok(Self { page: page?, listing, sort: word, parts: parts? })
     }
 }
 
@@ -177,5 +190,6 @@ pub(crate) async fn list_agents(
     let window = query.page.window(scope)?;
     let page = accounts.list_agents(caller, query.listing, window.request.clone()).await?;
     let metadata = ListAgentsMetadata::new(window.metadata(&page));
-    Ok(window.mark(List::ok(shown(&page.rows, query.with_work, &work, **features).await?, metadata)))
+    let shown = shown(&page.rows, &query.parts, &accounts, &work, **features).await?;
+    Ok(window.mark(List::ok(shown, metadata)))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::http::Method;
 use actix_web::test::TestRequest;
-use domain::account::{Disconnect, EndReason, LastDisconnect};
+use domain::account::{Disconnect, Door, EndReason, LastDisconnect};
 use domain::delivery::DeliveryStep;
 use domain::id::{MessageId, ParticipantId};
 use domain::ports::Clock;
@@ -237,4 +237,30 @@ async fn an_owner_sees_whether_an_agent_is_connected_and_what_it_owes() {
         let refused = api.get(&api.ann, &format!("{path}?include=keys")).await;
         assert_eq!(refused.refusal(), (422, "validation_error", vec!["/include/0"]), "{path}");
     }
+}
+
+/// The last use of each way by which the agent and the server reach each other, for the owner who asks for it.
+#[actix_web::test]
+async fn an_owner_sees_the_last_calls_and_failures_of_an_agent() {
+    let api = Api::new().await;
+    let (accounts, at) = (&api.world.accounts, api.now());
+    let one = format!("/agents/{}", api.helper.id);
+    let asked = format!("{one}?include=doors");
+    assert_eq!(api.get(&api.ann, &asked).await.data()["doors"], json!([]));
+    accounts.note_call(api.helper.id, Door::A2a);
+    accounts.note_failure(api.helper.id, Door::Rest, "forbidden", Some("GET /chats".to_owned()));
+    accounts.write_uses().await.unwrap();
+    let bare = api.get(&api.ann, &one).await.data().clone();
+    assert_eq!(bare.get("doors"), None);
+    let doors = json!([
+        {"door": "rest", "called_at": at, "failed_at": at, "failure": {"code": "forbidden", "detail": "GET /chats"}},
+        {"door": "a2a", "called_at": at, "failed_at": null, "failure": null},
+    ]);
+    let mut expected = bare;
+    expected["doors"] = doors.clone();
+    assert_eq!(api.get(&api.ann, &asked).await.data(), &expected);
+    let listed = api.get(&api.ann, "/agents?include=work,doors&sort=name&order=asc").await;
+    assert_eq!((&listed.data()[0]["doors"], &listed.data()[0]["work"]["open"]), (&doors, &json!(0)));
+    assert_eq!(listed.data()[1]["doors"], json!([]));
+    assert_eq!(api.get(&api.bob, &asked).await.code(), (404, "not_found"));
 }

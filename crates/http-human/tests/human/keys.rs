@@ -39,7 +39,7 @@ async fn a_key_is_shown_once_and_counts_until_it_is_revoked() {
 
     let used = api.now();
     assert_eq!(status_with(&api, &key).await, 200);
-    api.world.accounts.write_key_uses().await.unwrap();
+    api.world.accounts.write_uses().await.unwrap();
     assert_eq!(api.get(&api.ann, "/api-keys").await.data()[0]["last_used_at"], used);
 
     api.world.clock.advance(USE_RESOLUTION);

@@ -86,7 +86,7 @@ async fn a_repeated_request_for_a_key_replaces_the_lost_one() {
     assert_eq!(other.refusal(), (422, "validation_error", vec!["Idempotency-Key"]));
     assert!(!good(&key(&first)).await);
     assert!(good(&key(&last)).await);
-    api.world.accounts.write_key_uses().await.unwrap();
+    api.world.accounts.write_uses().await.unwrap();
     let spent = post(&api, &api.ann.key, "/agents/register", &["k"], &body).await;
     assert_eq!(spent.code(), (409, "conflict"));
     assert!(good(&key(&last)).await);

@@ -1,10 +1,11 @@
 //! Authentication of requests.
 //!
-//! [`users_only`], [`operators_only`], [`agents_only`], [`door`], and, for the generic paths, [`any_caller`] guard everything
+//! [`users_only`], [`operators_only`], [`agents_only`], [`mcp_door`], [`a2a_door`], and, for the generic paths, [`any_caller`] guard everything
 //! that needs a credential, so that a client without a valid one learns neither the existing paths
 //! nor the faults of a body; the extractors pass the caller to a handler.
 
 pub mod credential;
+mod noted;
 
 use std::future::{Ready, ready};
 
@@ -14,7 +15,7 @@ use actix_web::http::header::HeaderMap;
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
 use domain::account::{
-    AccountService, AuthenticateError, Authenticated, Operator, Presented, PresentedSession, Reach,
+    AccountService, AuthenticateError, Authenticated, Door, Operator, Presented, PresentedSession, Reach,
     TokenService,
 };
 use domain::caller::{AgentCaller, Caller, UserCaller};
@@ -90,16 +91,31 @@ pub async fn any_caller<B: MessageBody + 'static>(
     answer(request, next, admitted).await
 }
 
-/// Admits humans and agents to a door: an interface of one path, whose requests tell in their bodies what they reach.
-/// Answers as [`any_caller`] does, except that [`DoorAuth`] passes on what the plan and the key permit, to be checked for
-/// each operation.
-pub async fn door<B: MessageBody + 'static>(
+/// Admits humans and agents to MCP, whose requests tell in their bodies what they reach. Answers as [`any_caller`] does,
+/// except that [`DoorAuth`] passes on what the plan and the key permit, to be checked for each operation.
+pub async fn mcp_door<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
+    enter(request, next, Some(Door::Mcp)).await
+}
+
+/// Admits humans and agents to A2A, like [`mcp_door`]. It is a door of the agent that is called, not of the caller.
+pub async fn a2a_door<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    enter(request, next, None).await
+}
+
+async fn enter<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+    door: Option<Door>,
+) -> Result<ServiceResponse<B>, Error> {
     let accept =
         |admitted: Authenticated| admitted.as_itself().map(|_| DoorAuth(admitted)).map_err(ApiError::from);
-    let admitted = admit_within(&request, credential::of_door, |_, _| Ok(()), accept).await?;
+    let admitted = admit_within(&request, credential::of_door, door, |_, _| Ok(()), accept).await?;
     answer(request, next, admitted).await
 }
 
@@ -111,6 +127,7 @@ struct Admitted {
     who: ParticipantId,
     rate: Option<RateState>,
     limits: web::Data<RateLimits>,
+    door: Option<Door>,
 }
 
 /// Authenticates the caller, and checks that its plan and key permit a request with this path.
@@ -122,7 +139,7 @@ async fn admit<T: 'static>(
     let by_path = |request: &ServiceRequest, admitted: Authenticated| {
         within_plan(request, admitted).and_then(|()| within_scope(request, admitted))
     };
-    admit_within(request, read, by_path, accept).await
+    admit_within(request, read, Some(Door::Rest), by_path, accept).await
 }
 
 /// Authenticates the caller, counts the request, and keeps the result of `accept` for the handler.
@@ -130,6 +147,7 @@ async fn admit<T: 'static>(
 async fn admit_within<T: 'static>(
     request: &ServiceRequest,
     read: ReadCredential,
+    door: Option<Door>,
     is_within: impl FnOnce(&ServiceRequest, Authenticated) -> Result<(), ApiError>,
     accept: impl FnOnce(Authenticated) -> Result<T, ApiError>,
 ) -> Result<Admitted, ApiError> {
@@ -139,7 +157,7 @@ async fn admit_within<T: 'static>(
     let credential = read(request.headers()).map_err(|unusable| {
         limits.may_ask(request.request()).err().unwrap_or_else(|| unauthorized(unusable.message()))
     })?;
-    let looking = look(request.request(), accounts, credential);
+    let looking = look(request.request(), accounts, credential, door);
     let looked_at =
         limits.try_out(request.request(), credential, looking).await.map_err(|error| match error.code() {
             ErrorCode::Unauthorized => unauthorized(credential.rejected()),
@@ -151,19 +169,20 @@ async fn admit_within<T: 'static>(
     };
     // The path as the routes match it, so that no other spelling of it counts differently.
     let class = Class::of(request.method(), request.match_info().as_str());
-    let rate = limits.spend(who, class).transpose().map_err(limit::refused)?;
+    let note = |error: ApiError| noted::refusal(request.request(), who, door, error);
+    let rate = limits.spend(who, class).transpose().map_err(limit::refused).map_err(note)?;
     let accepted = looked_at
         .map_err(|who| AuthenticateError::Disabled(who).into())
         .and_then(|admitted| is_within(request, admitted).map(|()| admitted))
         .and_then(|admitted| Ok((accept(admitted)?, admitted.presented)));
-    let (auth, presented) = accepted.map_err(|error| match rate {
+    let (auth, presented) = accepted.map_err(note).map_err(|error| match rate {
         Some(rate) => limit::with_rate(error, rate),
         None => error,
     })?;
     request.extensions_mut().insert(auth);
     request.extensions_mut().insert(presented);
     request.extensions_mut().insert(read);
-    Ok(Admitted { who, rate, limits })
+    Ok(Admitted { who, rate, limits, door })
 }
 
 /// Runs the request; a read waits for a permit. The response has the headers of the caller's rate,
@@ -171,15 +190,19 @@ async fn admit_within<T: 'static>(
 async fn answer<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
-    Admitted { who, rate, limits }: Admitted,
+    Admitted { who, rate, limits, door }: Admitted,
 ) -> Result<ServiceResponse<B>, Error> {
     if request.method().is_safe() {
         let permit = read_permit(&limits, who).await;
-        let permit = permit.map_err(|error| rate.into_iter().fold(error, limit::with_rate))?;
+        let permit = permit.map_err(|error| {
+            let error = noted::refusal(request.request(), who, door, error);
+            rate.into_iter().fold(error, limit::with_rate)
+        })?;
         request.extensions_mut().insert(permit);
     }
     let mut response = next.call(request).await?;
     end_read(response.request());
+    noted::response(&response, who, door);
     let is_streamed = response.response().extensions().contains::<StreamedBody>();
     if let BodySize::Sized(bytes) = response.response().body().size()
         && !is_streamed
@@ -211,7 +234,7 @@ pub async fn check_again(request: &HttpRequest) -> Result<(), ApiError> {
     };
     let unauthorized = |message: &'static str| ApiError::new(ErrorCode::Unauthorized, message);
     let credential = read(request.headers()).map_err(|unusable| unauthorized(unusable.message()))?;
-    match authenticate(request, accounts, credential).await {
+    match authenticate(request, accounts, credential, None).await {
         Ok(_) => Ok(()),
         Err(AuthenticateError::Unauthorized) => Err(unauthorized(credential.rejected())),
         Err(error) => Err(error.into()),
@@ -223,8 +246,9 @@ async fn look(
     request: &HttpRequest,
     accounts: &AccountService,
     credential: Credential<'_>,
+    door: Option<Door>,
 ) -> Result<Result<Authenticated, ParticipantId>, ApiError> {
-    match authenticate(request, accounts, credential).await {
+    match authenticate(request, accounts, credential, door).await {
         Ok(admitted) => Ok(Ok(admitted)),
         Err(AuthenticateError::Disabled(who)) => Ok(Err(who)),
         Err(error) => Err(error.into()),
@@ -236,9 +260,10 @@ async fn authenticate(
     request: &HttpRequest,
     accounts: &AccountService,
     credential: Credential<'_>,
+    door: Option<Door>,
 ) -> Result<Authenticated, AuthenticateError> {
     match credential {
-        Credential::Key(key) => accounts.authenticate(key).await,
+        Credential::Key(key) => accounts.authenticate_at(key, door).await,
         Credential::Token(token) => match request.app_data::<web::Data<TokenService>>() {
             Some(tokens) => tokens.authenticate(token).await,
             None => Err(AuthenticateError::Unauthorized),
@@ -379,7 +404,7 @@ impl FromRequest for CallerAuth {
     }
 }
 
-/// The caller at a door, with what its plan and its key permit; behind [`door`].
+/// The caller at a door, with what its plan and its key permit; behind [`mcp_door`] and [`a2a_door`].
 #[derive(Clone, Copy, Debug)]
 pub struct DoorAuth(pub Authenticated);
 

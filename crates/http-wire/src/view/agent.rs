@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::account::{Agent, AgentDeletion, Connection, RegisteredAgent};
+use domain::account::{Agent, AgentDeletion, Connection, DoorUse, RegisteredAgent};
 use domain::delivery::MaxAttempts;
 use domain::id::{AgentId, UserId};
 use domain::organization::Pause;
@@ -114,13 +114,56 @@ impl<'a> AgentView<'a> {
     }
 }
 
-/// An agent as its owner sees it, with its connection and its work if they were asked for.
+/// An agent as its owner sees it, with its connection, its work, and its doors if they were asked for.
 #[derive(Serialize, utoipa::ToSchema)]
 pub struct OwnedAgentView<'a> {
     #[serde(flatten)]
     agent: AgentView<'a>,
     #[serde(flatten)]
     work: Option<AgentWorkView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doors: Option<Vec<DoorView>>,
+}
+
+/// The last use of a way by which the agent and the server reach each other.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct DoorView {
+    /// `rest`, `socket`, or `mcp`, which the agent calls; `webhook`, which the server calls; or `a2a`, by which others call
+    /// the agent.
+    door: &'static str,
+    /// The last call, whether or not it failed; for `socket`, the last attempt to connect.
+    #[schema(value_type = super::Instant)]
+    called_at: Shown<Timestamp>,
+    /// Null if no failure is known.
+    #[schema(value_type = Option<super::Instant>)]
+    failed_at: Option<Shown<Timestamp>>,
+    failure: Option<DoorFailureView>,
+}
+
+/// The last failure of a door.
+#[derive(Serialize, utoipa::ToSchema)]
+struct DoorFailureView {
+    /// An error code of this API, such as `already_claimed`; `key_revoked`, `key_expired`; why a socket ended, such as
+    /// `connection_lost`, or `join_refused`; for a webhook, `http_503` for this status, or `no_response`.
+    code: String,
+    /// The failed operation, or why a webhook did not respond; null if not known.
+    detail: Option<String>,
+}
+
+impl DoorView {
+    /// Shows the last use of a door.
+    pub fn new(last: &DoorUse) -> Self {
+        let failure = last.failure.as_ref();
+        Self {
+            door: last.door.as_str(),
+            called_at: Shown(last.called_at),
+            failed_at: failure.map(|failure| Shown(failure.at)),
+            failure: failure.map(|failure| DoorFailureView {
+                code: failure.code.to_string(),
+                detail: failure.detail.clone(),
+            }),
+        }
+    }
 }
 
 /// The connection of an agent, and what it owes.
@@ -193,10 +236,19 @@ impl WorkTotalsView {
 }
 
 impl<'a> OwnedAgentView<'a> {
-    /// Shows `agent`; `work` is its work, and whether it is connected.
-    pub fn new(agent: &'a Agent, features: Features, work: Option<(&AgentWork, bool)>) -> Self {
-        let work = work.map(|(work, connected)| AgentWorkView::new(work, Some(connected)));
-        Self { agent: AgentView::new(agent, features), work }
+    /// Shows `agent`.
+    pub fn new(agent: &'a Agent, features: Features) -> Self {
+        Self { agent: AgentView::new(agent, features), work: None, doors: None }
+    }
+
+    /// Shows its work too, and whether it is connected.
+    pub fn with_work(self, work: &AgentWork, connected: bool) -> Self {
+        Self { work: Some(AgentWorkView::new(work, Some(connected))), ..self }
+    }
+
+    /// Shows its doors too.
+    pub fn with_doors(self, doors: &[DoorUse]) -> Self {
+        Self { doors: Some(doors.iter().map(DoorView::new).collect()), ..self }
     }
 }
 

@@ -36,7 +36,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 pub use agent::{
-    AgentView, AgentWorkView, ConnectionView, DeletedAgentView, OwnedAgentView, RegisteredAgentView,
+    AgentView, AgentWorkView, ConnectionView, DeletedAgentView, DoorView, OwnedAgentView, RegisteredAgentView,
 };
 pub use api_key::{CreatedKeyView, KeyView};
 pub use audit::AuditEntryView;

@@ -181,8 +181,8 @@ async fn run(
     if !delivered.is_finished() && timeout(LAST_WRITES, delivered).await.is_err() {
         tracing::warn!("last acknowledgements could not be stored; these messages will be redelivered");
     }
-    if !matches!(timeout(LAST_WRITES, wiring.services.accounts.write_key_uses()).await, Ok(Ok(()))) {
-        tracing::warn!("time of last use of keys could not be stored");
+    if !matches!(timeout(LAST_WRITES, wiring.services.accounts.write_uses()).await, Ok(Ok(()))) {
+        tracing::warn!("last uses of keys and interfaces could not be stored");
     }
     let written = wiring.hub.write_disconnects(&wiring.services.accounts);
     if !matches!(timeout(LAST_WRITES, written).await, Ok(Ok(()))) {
@@ -326,7 +326,7 @@ fn webhook_sender(
     }
     let client = Client::new(Arc::new(SystemResolver), wiring::webhook_networks(config));
     let client = client.map_err(|cause| Failure::new("cannot send requests to webhooks", cause))?;
-    let sender = Sender::new(wiring.services.webhooks.clone(), client);
+    let sender = Sender::new(wiring.services.webhooks.clone(), wiring.services.accounts.clone(), client);
     let stop = sender.stop();
     upkeep.spawn(sender.run());
     Ok(Some(stop))

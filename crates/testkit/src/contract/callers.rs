@@ -303,11 +303,11 @@ pub async fn cached_credentials_still_expire(world: World) {
         Authenticated { caller: Caller::User(_), presented, .. } => presented.key().unwrap().id,
         other => panic!("{other:?}"),
     };
-    world.accounts.write_key_uses().await.unwrap();
+    world.accounts.write_uses().await.unwrap();
     let used = world.clock.now();
     world.clock.advance(Duration::from_millis(10));
     by_key(&world, &cast.ann.key).await;
-    world.accounts.write_key_uses().await.unwrap();
+    world.accounts.write_uses().await.unwrap();
     let listed = world.accounts.list_keys(ParticipantId::User(cast.ann.id), super::members::ALL).await;
     let listed = listed.unwrap().rows.into_iter().find(|row| row.id == key);
     assert_eq!(listed.unwrap().last_used_at, Some(used), "once a minute is enough");

@@ -69,7 +69,7 @@ pub async fn a_repeated_registration_replaces_the_lost_key(world: World) {
     for (key, good) in keys.iter().zip([false, false, true]) {
         assert_eq!(is_good(&world, key).await, good);
     }
-    world.accounts.write_key_uses().await.unwrap();
+    world.accounts.write_uses().await.unwrap();
     let spent = register(&world, &ann, "Bot", once("k", 1)).await;
     assert!(matches!(spent, Err(RegisterError::KeySpent)), "a used key stays: {spent:?}");
     assert!(is_good(&world, &keys[2]).await);

@@ -319,19 +319,19 @@ pub async fn the_time_of_last_use_is_stored(world: World) {
     let first = world.clock.now();
     let key = world.accounts.authenticate(&ann.key).await.unwrap().presented.key().unwrap().id;
     assert_eq!(last_use().await, None, "not on the way of a request");
-    world.accounts.write_key_uses().await.unwrap();
+    world.accounts.write_uses().await.unwrap();
     assert_eq!(last_use().await, Some(first));
 
     world.clock.advance(Duration::from_micros(59_999_999));
     assert!(is_good(&world, &ann.key).await);
-    world.accounts.write_key_uses().await.unwrap();
+    world.accounts.write_uses().await.unwrap();
     assert_eq!(last_use().await, Some(first));
     world.clock.advance(Duration::from_micros(1));
     assert!(is_good(&world, &ann.key).await);
-    world.accounts.write_key_uses().await.unwrap();
+    world.accounts.write_uses().await.unwrap();
     assert_eq!(last_use().await, Some(first.plus(USE_RESOLUTION)));
 
     let unknown = KeyUse { key: ApiKeyId::new(Uuid::from_u128(7)), at: first };
-    world.stores.keys.note_uses(vec![KeyUse { key, at: first }, unknown]).await.unwrap();
+    world.stores.keys.note_uses(vec![KeyUse { key, at: first }, unknown], Vec::new()).await.unwrap();
     assert_eq!(last_use().await, Some(first.plus(USE_RESOLUTION)), "never backwards");
 }

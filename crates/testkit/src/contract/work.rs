@@ -276,7 +276,7 @@ pub async fn the_work_of_agents_is_counted(world: World) {
     let taken_at = world.clock.now();
     minutes(&world, 1);
     world.accounts.authenticate(&bot.key).await.unwrap();
-    world.accounts.write_key_uses().await.unwrap();
+    world.accounts.write_uses().await.unwrap();
     let all = world.work.of_agents(vec![scout.id, idle.id, bot.id]).await.unwrap();
     assert_eq!(all.iter().map(|work| work.agent).collect::<Vec<_>>(), [scout.id, idle.id, bot.id]);
     assert_eq!(all[1], AgentWork::none(idle.id));

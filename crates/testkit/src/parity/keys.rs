@@ -22,9 +22,9 @@ impl Cast {
             8 | 9 => self.show_key(),
             10 => {
                 let nobody = ();
-                act!("write_key_uses", |world, nobody| {
+                act!("write_uses", |world, nobody| {
                     let () = nobody;
-                    played(world.accounts.write_key_uses().await, nothing)
+                    played(world.accounts.write_uses().await, nothing)
                 })
             }
             _ => self.read_log(),

@@ -8,8 +8,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use domain::account::{
-    Agent, AgentDescription, AgentMarks, AgentName, DeleteAgentError, LastDisconnect, RegisterAgent,
-    RegisterError, SetDisabledOutcome, normalize_handle,
+    Agent, AgentDescription, AgentMarks, AgentName, DeleteAgentError, Door, DoorFailure, DoorUse,
+    LastDisconnect, RegisterAgent, RegisterError, SetDisabledOutcome, normalize_handle,
 };
 use domain::audit::Actor;
 use domain::delivery::MaxAttempts;
@@ -18,7 +18,7 @@ use domain::organization::PauseReason;
 use domain::plan::WhichOrganization;
 use domain::text::TextFault;
 use domain::work::AgentWork;
-use http_wire::view::AgentWorkView;
+use http_wire::view::{AgentWorkView, DoorView};
 use serde_json::{Value, json};
 
 use crate::cli::TableArguments;
@@ -150,10 +150,12 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
     let pause = organization.map_err(unread)?.and_then(|organization| organization.pause);
     let work = wiring::work(config, store.clone()).of_agents(vec![agent.id]).await.map_err(unread)?;
     let work = work.first().copied().unwrap_or(AgentWork::none(agent.id));
+    let doors = wiring::accounts(store.clone()).doors(&[agent.id]).await.map_err(unread)?.concat();
     if arguments.print.json {
         let mut shown = with_work(&agent, &work);
         shown["organization_pause"] = plan::pause_as_json(pause.as_ref());
         shown["owner_disabled_at"] = owner_disabled_at.map(|at| at.to_string()).into();
+        shown["doors"] = json!(doors.iter().map(DoorView::new).collect::<Vec<_>>());
         return print(&json!({ "agent": shown }).to_string());
     }
     let times = Times::of(&arguments.print);
@@ -187,7 +189,25 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
             work.totals.held,
         ),
     ];
-    print(&lines.join("\n"))
+    let doors = doors.iter().flat_map(|last| door(last, &times));
+    print(&lines.into_iter().chain(doors).collect::<Vec<_>>().join("\n"))
+}
+
+/// The last use of a door, in short lines.
+fn door(last: &DoorUse, times: &Times) -> Vec<String> {
+    let (name, call) = match last.door {
+        Door::Rest => ("REST", "call"),
+        Door::Socket => ("socket", "attempt to connect"),
+        Door::Mcp => ("MCP", "call"),
+        Door::Webhook => ("webhook", "request"),
+        Door::A2a => ("A2A", "call"),
+    };
+    let mut lines = vec![format!("  {name}: last {call} {}", times.text(last.called_at))];
+    if let Some(DoorFailure { at, code, detail }) = &last.failure {
+        lines.push(format!("    last failure {}: {code}", times.text(*at)));
+        lines.extend(detail.as_ref().map(|detail| format!("      {detail}")));
+    }
+    lines
 }
 
 /// Applies the given settings to an agent.
