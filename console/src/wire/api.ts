@@ -243,6 +243,18 @@ export interface DeletedAgentView {
 
 export type DisconnectView = ConnectionView & { agent_id: Id; handle?: string | null; name?: string | null };
 
+export interface DoorFailureView {
+  code: string;
+  detail?: string | null;
+}
+
+export interface DoorView {
+  called_at: Instant;
+  door: string;
+  failed_at?: Instant | null;
+  failure?: DoorFailureView | null;
+}
+
 export interface ExecutionView {
   agent_id: Id;
   chat_room_id: Id;
@@ -476,7 +488,7 @@ export interface OverviewView {
   work: WorkTotalsView;
 }
 
-export type OwnedAgentView = AgentView & Partial<AgentWorkView>;
+export type OwnedAgentView = AgentView & Partial<AgentWorkView> & { doors?: DoorView[] | null };
 
 export type PageMetadata = Partial<NumberedMetadata> & { has_more: boolean; limit: number; next_cursor?: string | null; total_count?: number | null };
 
@@ -796,7 +808,7 @@ export interface WorkTotalsView {
 export interface Operations {
   listAgents: {
     path: {};
-    query: { cursor?: string; limit?: number; page?: number; page_size?: number; name?: string; is_external?: boolean; listed_in_directory?: boolean; sort?: "inserted_at" | "name" | "updated_at"; order?: "asc" | "desc"; include?: "work"[] };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; name?: string; is_external?: boolean; listed_in_directory?: boolean; sort?: "inserted_at" | "name" | "updated_at"; order?: "asc" | "desc"; include?: ("work" | "doors")[] };
     body: undefined;
     answer: { data: OwnedAgentView[]; metadata: ListAgentsMetadata };
   };
@@ -820,7 +832,7 @@ export interface Operations {
   };
   findAgent: {
     path: { agent_id: string };
-    query: { include?: "work"[] };
+    query: { include?: ("work" | "doors")[] };
     body: undefined;
     answer: { data: OwnedAgentView };
   };
