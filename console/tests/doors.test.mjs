@@ -22,7 +22,7 @@ test("the_last_calls_and_failures_of_an_agent_are_shown", async t => {
   const rest = part.getByRole("listitem").filter({ hasText: "REST API" });
   assert.equal(await asks("/me"), 200);
   await rest.getByText(/^Last call /).waitFor({ timeout: WRITTEN_MS });
-  assert.equal(await rest.getByText(/Failed/).count(), 0);
+  assert.equal(await rest.getByText(/Last failure/).count(), 0);
   assert.equal(await asks("/chats/00000000-0000-4000-8000-000000000001"), 404);
   await rest.getByText("The requested item does not exist, or the caller cannot see it.").waitFor({ timeout: WRITTEN_MS });
   await rest.getByText("GET /api/v1/agent/chats/{chat_id}").waitFor();

@@ -27,12 +27,12 @@ function Door({ one: { door, called_at, failed_at, failure } }: { one: DoorView 
     <li>
       <span class="names">
         <span class="name">{words.doors[door] ?? door}</span>
+        <span class="hint"><Time at={called_at} text={words.called[door] ?? words.calledLast} /></span>
         {failed_at && failure && <>
           <span class={isFailing ? "hint failed" : "hint"}>{isFailing && <Icon name="triangle-alert" size={14} />} <Time at={failed_at} text={words.failed} /> {explained(door, failure.code)}</span>
           <span class="hint"><code>{failure.code}</code>{failure.detail && <> · {visible(failure.detail)}</>}</span>
         </>}
       </span>
-      <span class="hint when"><Time at={called_at} text={words.called[door] ?? words.calledLast} /></span>
     </li>
   );
 }

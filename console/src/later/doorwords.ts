@@ -19,7 +19,7 @@ export const words = {
     socket: (time: string) => `Last connection ${time}`,
     webhook: (time: string) => `Last request ${time}`,
   } as Record<string, (time: string) => string>,
-  failed: (time: string) => `Failed ${time}.`,
+  failed: (time: string) => `Last failure ${time}:`,
 
   http: (status: string) => `The receiver responded with HTTP ${status}.`,
   ended: (reason: string) => `The connection ended: ${reason}.`,
