@@ -47,10 +47,10 @@ pub async fn the_last_use_of_a_door_is_stored(world: World) {
     call().await;
     world.accounts.write_uses().await.unwrap();
     assert_eq!(doors(&world, bot.id).await, [(Door::Rest, first, None)]);
+    world.accounts.note_failure(bot.id, Door::Mcp, "forbidden", Some("reply".to_owned()));
     world.clock.advance(Duration::from_micros(1));
     call().await;
     world.accounts.note_call(bot.id, Door::A2a);
-    world.accounts.note_failure(bot.id, Door::Mcp, "forbidden", Some("reply".to_owned()));
     world.accounts.note_failure(bot.id, Door::Mcp, "not_found", None);
     world.accounts.write_uses().await.unwrap();
     let second = first.plus(USE_RESOLUTION);
