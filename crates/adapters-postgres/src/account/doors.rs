@@ -20,10 +20,11 @@ use crate::statement::statement;
 /// takes its rows with it.
 static NOTE: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "WITH noted AS (SELECT noted.* FROM unnest(?, ?, ?, ?, ?, ?) AS noted (id, door, called_at, failed_at, failure, detail) \
-         JOIN agents ON agents.id = noted.id AND agents.deleted_at IS NULL \
-         ORDER BY noted.id, noted.door FOR SHARE OF agents) \
-         INSERT INTO agent_doors (agent_id, door, called_at, failed_at, failure, detail) SELECT * FROM noted{DOOR_CONFLICT}"
+        "WITH noted AS (SELECT noted.*, agents.deleted_at IS NULL AS is_there \
+         FROM unnest(?, ?, ?, ?, ?, ?) AS noted (id, door, called_at, failed_at, failure, detail) \
+         JOIN agents ON agents.id = noted.id ORDER BY noted.id, noted.door FOR SHARE OF agents) \
+         INSERT INTO agent_doors (agent_id, door, called_at, failed_at, failure, detail) \
+         SELECT id, door, called_at, failed_at, failure, detail FROM noted WHERE is_there{DOOR_CONFLICT}"
     )
 });
 
