@@ -72,6 +72,7 @@ impl Direct {
                         attachments: Vec::new(),
                         max_hops: MaxHops::default(),
                         exceeded: None,
+                        answers: None,
                         is_notice: false,
                         keyed: None,
                         now: now(),

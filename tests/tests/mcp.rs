@@ -181,6 +181,41 @@ async fn a_human_looks_after_the_work_of_an_agent() {
     assert!(elsewhere.contains("not_found") && elsewhere.contains("Check the ids"), "{elsewhere}");
 }
 
+/// A human sees what waits, and answers: with a text, with a decision, or not at all.
+#[tokio::test]
+async fn a_human_answers_what_waits() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let (human, stranger) = (Mcp::of(&server, &cast.u1), Mcp::of(&server, &cast.u2));
+    let event = |content: &str| {
+        let metadata = json!({"kind": "question"});
+        json!({"event": {"content": content, "message_type": "attention", "metadata": metadata}})
+    };
+    for question in ["Which key?", "Never mind."] {
+        let posted = cast.a1.post(&format!("/chats/{}/events", cast.r1), event(question)).await;
+        assert_eq!(posted.status, 201, "{:?}", posted.body);
+    }
+    let request = "OpenCode approval requested for `bash` (ls). Reply with `approve per_1`, `always per_1`, or `reject per_1`.";
+    cast.a1.sent(&cast.r1, request, &[&cast.u1.id]).await;
+    assert_eq!(stranger.done("attention", json!({})).await["attention"], json!([]));
+    let list = human.done("attention", json!({"room": cast.r1})).await;
+    let id = |index: usize| list["attention"][index]["id"].clone();
+    assert_eq!(list["attention"][0]["kind"], "approval", "{list}");
+    let failed = human.failed("approve", json!({"item": id(1), "decision": "approve"})).await;
+    assert!(failed.contains("content"), "{failed}");
+    assert!(human.failed("approve", json!({"item": id(1)})).await.contains("decision"));
+    assert!(stranger.failed("approve", json!({"item": id(1), "text": "x"})).await.contains("not_found"));
+    let decided = human.done("approve", json!({"item": id(0), "decision": "decline"})).await;
+    assert_eq!(decided["attention"]["answered_by"]["handle"], "ann", "{decided}");
+    human.done("approve", json!({"item": id(1), "text": "the staging key"})).await;
+    let dismissed = human.done("approve", json!({"item": id(2), "decision": "dismiss"})).await;
+    assert_eq!(dismissed["attention"]["outcome"], "dismissed", "{dismissed}");
+    assert_eq!(human.done("attention", json!({})).await["attention"], json!([]));
+    let history = cast.u1.history(&cast.r1).await;
+    let said = |text: &str| history.iter().any(|one| one["content"] == format!("@[[{}]] {text}", cast.a1.id));
+    assert!(said("reject per_1") && said("the staging key"), "{history:?}");
+}
+
 /// An agent asks another agent and a human, and looks again for an answer that came late.
 #[tokio::test]
 async fn an_agent_asks_and_waits_for_the_answer() {
@@ -344,7 +379,7 @@ async fn the_key_and_the_query_decide_which_tools_there_are() {
     let server = Server::start().await;
     let cast = Cast::on(&server).await;
     let agents = "inbox_next, reply, finish, fail, ask, rooms, read_room, invite, remember, recall";
-    let users = "rooms, read_room, invite, write, work, retry, dead_letter";
+    let users = "rooms, read_room, invite, write, attention, approve, work, retry, dead_letter";
     for (api, tools) in [(&cast.a1, agents), (&cast.u1, users)] {
         let client = Mcp::of(&server, api);
         assert_eq!(client.tools().await.join(", "), tools);
@@ -379,7 +414,10 @@ async fn the_key_and_the_query_decide_which_tools_there_are() {
         let made = cast.u1.post("/api-keys", json!({"api_key": body})).await.data();
         Mcp::with(&server, made["credentials"]["api_key"].as_str().unwrap(), "")
     };
-    assert_eq!(key(json!({"read_only": true})).await.tools().await.join(", "), "rooms, read_room, work");
+    assert_eq!(
+        key(json!({"read_only": true})).await.tools().await.join(", "),
+        "rooms, read_room, attention, work"
+    );
     let limited = key(json!({"chat_id": cast.r1})).await;
     assert_eq!(limited.tools().await.join(", "), "read_room, invite, write");
     assert_eq!(limited.done("read_room", json!({})).await["room"], json!(cast.r1));

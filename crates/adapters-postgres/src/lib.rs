@@ -5,6 +5,7 @@
 
 mod account;
 mod archive;
+mod attention;
 mod audit;
 mod board;
 mod budget;

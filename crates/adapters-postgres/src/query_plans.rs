@@ -4,6 +4,7 @@
 //! changed one cannot escape. Two things are checked, before the tables were ever analysed and
 //! after: the number of rows read, from the server's counters, and the plan.
 
+mod attention;
 mod boards;
 mod fill;
 mod hot;
@@ -30,7 +31,8 @@ use crate::{PostgresConfig, PostgresStore};
 use fill::Size;
 
 /// The tables that grow.
-const LARGE: [&str; 16] = [
+const LARGE: [&str; 17] = [
+    "attention_items",
     "messages",
     "deliveries",
     "attempts",
@@ -224,6 +226,7 @@ async fn no_table_is_read_from_end_to_end() {
         watched.reads_of_memories().await;
         watched.reads_of_operators().await;
         watched.boards().await;
+        watched.attention().await;
         watched.work().await;
         watched.changes().await;
         watched.analyse().await;

@@ -261,6 +261,7 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         attachments: Vec::new(),
         max_hops: MaxHops::default(),
         exceeded: None,
+        answers: None,
         is_notice: false,
         keyed: None,
         now: Timestamp::from_micros(NOON),

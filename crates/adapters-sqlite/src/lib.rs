@@ -6,6 +6,7 @@
 
 mod account;
 mod archive;
+mod attention;
 mod audit;
 mod board;
 mod budget;

@@ -3,6 +3,7 @@
 //! The statements are those that the store really sends, captured on its own connection, so that a
 //! changed query cannot escape.
 
+mod attention;
 mod boards;
 mod budgets;
 mod contacts;

@@ -15,6 +15,7 @@
 //! - [`file`](mod@file): the files of a chat, which messages show;
 //! - [`memory`]: memories of agents, with subjects and scopes;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
+//! - [`attention`]: what waits for a human, in one list;
 //! - [`work`]: open deliveries, as seen by those who are responsible for the agents;
 //! - [`foreign`]: what follows from messages of other organizations;
 //! - [`bulk_deletion`]: deleting many agents or chats with one request;
@@ -45,6 +46,7 @@
 pub mod account;
 pub mod activity;
 pub mod archive;
+pub mod attention;
 pub mod audit;
 pub mod board;
 pub mod budget;

@@ -9,6 +9,7 @@ use crate::account::{
 };
 use crate::activity::ActivityService;
 use crate::archive::ArchiveRepository;
+use crate::attention::{AttentionRepository, AttentionService};
 use crate::audit::{AuditRepository, AuditService};
 use crate::board::{BoardRepository, BoardService, CountedBoards};
 use crate::budget::{BudgetRepository, BudgetService, BudgetWatch};
@@ -51,6 +52,7 @@ repositories!(
     AccountRepository,
     AdministrationRepository,
     ArchiveRepository,
+    AttentionRepository,
     AuditRepository,
     BoardRepository,
     BudgetRepository,
@@ -171,6 +173,8 @@ pub struct Services {
     pub organizations: Arc<OrganizationService>,
     /// Contacts and contact requests.
     pub contacts: Arc<ContactService>,
+    /// What waits for a human.
+    pub attention: Arc<AttentionService>,
     /// The work that agents owe.
     pub work: Arc<WorkService>,
     /// What organizations let their agents use.
@@ -289,6 +293,21 @@ impl Services {
             BulkDeletionService::new(store.clone(), events.clone(), clock.clone(), ids.clone());
         let files = FileService::new(store.clone(), ports.objects, clock.clone(), ids.clone(), ports.files);
         let named_tasks: Option<Arc<dyn BoardRepository>> = boards.is_on().then(|| store.clone() as _);
+        let messages = messages
+            .with_traces(ports.begin_traces)
+            .with_boards(named_tasks)
+            .with_files(&ports.files)
+            .with_budgets(watch.clone())
+            .with_claims(renewal)
+            .with_limits(ports.max_hops, ports.max_tree_messages, ports.max_pair_messages);
+        let (messages, contacts, work) = (Arc::new(messages), Arc::new(contacts), Arc::new(work));
+        let attention = AttentionService::new(
+            store.clone(),
+            messages.clone(),
+            contacts.clone(),
+            work.clone(),
+            clock.clone(),
+        );
         Self {
             callers,
             sent,
@@ -296,15 +315,8 @@ impl Services {
             administration: Arc::new(administration),
             tokens: tokens.clone(),
             chats: Arc::new(chats),
-            messages: Arc::new(
-                messages
-                    .with_traces(ports.begin_traces)
-                    .with_boards(named_tasks)
-                    .with_files(&ports.files)
-                    .with_budgets(watch.clone())
-                    .with_claims(renewal)
-                    .with_limits(ports.max_hops, ports.max_tree_messages, ports.max_pair_messages),
-            ),
+            messages,
+            attention: Arc::new(attention),
             boards: Arc::new(boards),
             bulk_deletions: Arc::new(bulk_deletions),
             files: Arc::new(files),
@@ -318,8 +330,8 @@ impl Services {
             audit: Arc::new(AuditService::new(store.clone())),
             plans: Arc::new(PlanService::new(store.clone(), clock.clone())),
             organizations: Arc::new(organizations),
-            contacts: Arc::new(contacts),
-            work: Arc::new(work),
+            contacts,
+            work,
             usage: Arc::new(UsageService::new(store.clone(), ports.prices, clock.clone())),
             logins: Arc::new(LoginService::new(LoginPorts {
                 logins: store.clone(),

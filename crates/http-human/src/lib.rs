@@ -5,6 +5,7 @@
 
 mod account;
 mod api_key;
+mod attention;
 mod audit;
 mod auth;
 mod bulk_deletion;

@@ -1,6 +1,7 @@
 //! The routes of the human and the generic interface, with their documentation. Operations of one
 //! path are adjacent.
 
+mod attention;
 mod chats;
 mod control;
 mod operator;
@@ -87,6 +88,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(audit_endpoints());
     all.extend(organization_endpoints());
     all.extend(work::endpoints());
+    all.extend(attention::endpoints());
     all.extend(usage_endpoints());
     all.extend(control::endpoints());
     all.extend(webhook::endpoints());

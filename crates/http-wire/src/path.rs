@@ -4,6 +4,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
+use domain::attention::AttentionId;
 use domain::board::WhichTask;
 use domain::id::{
     AccountId, AgentId, ApiKeyId, BulkDeletionId, ChatId, ContactRequestId, ExecutionId, FileId,
@@ -166,6 +167,13 @@ pub struct WorkPath {
     pub agent: AgentId,
 }
 
+/// `…/attention/{attention_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct AttentionPath {
+    /// What waits.
+    pub item: AttentionId,
+}
+
 fn malformed() -> ApiError {
     let message = "The path contains an id that is not valid. Ids are UUIDs; copy it from a list.";
     ApiError::new(ErrorCode::NotFound, message)
@@ -212,6 +220,7 @@ from_path!(ParticipantPath {
     participant: "participant_id" as AccountId::parse
 });
 from_path!(WorkPath { message: "message_id" as MessageId::parse, agent: "agent_id" as AgentId::parse });
+from_path!(AttentionPath { item: "attention_id" as AttentionId::parse });
 from_path!(ContactPath { contact: "contact_id" as RecordId::parse });
 from_path!(ContactRequestPath { request: "request_id" as ContactRequestId::parse });
 from_path!(MessagePath { chat: "chat_id" as ChatId::parse, message: "message_id" as MessageId::parse });

@@ -11,7 +11,7 @@ use rmcp::model::{JsonObject, Tool as ShownTool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::session::Session;
-use crate::tools::{inbox, memory, rooms, send, work};
+use crate::tools::{attention, inbox, memory, rooms, send, work};
 
 /// Who has a tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,6 +120,14 @@ tools! {
     /// Searches memories.
     Recall = "recall", Agents, None, false, memory::recall,
         "Search the facts that you, or other agents of your organization, have stored.";
+    /// Lists what waits for the human.
+    Attention = "attention", Users, Filter, false, attention::list,
+        "List everything that waits for you in all rooms: what blocks an agent first, then the oldest. `answers` says what \
+         can be done: approve takes an answer, retry and dead_letter are tools.";
+    /// Answers what waits for the human.
+    Approve = "approve", Users, Filter, true, attention::approve,
+        "Answer an item of the attention list as yourself: with a decision on an approval or a contact request, with a \
+         text for a question, or dismiss it.";
     /// Lists work.
     Work = "work", Users, Filter, false, work::list,
         "List messages that your agents have not handled, the oldest first, with the state and the errors of their \

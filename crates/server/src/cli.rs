@@ -4,6 +4,7 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::agent::AgentCommand;
+use crate::commands::attention::AttentionCommand;
 use crate::commands::audit::AuditArguments;
 use crate::commands::backup::BackupArguments;
 use crate::commands::chat::ChatCommand;
@@ -137,6 +138,14 @@ pub enum Command {
         /// What to do.
         #[command(subcommand)]
         command: WorkCommand,
+    },
+    /// Show what waits for a user, and answer it as the user.
+    ///
+    /// Works while servers run on the same store.
+    Attention {
+        /// What to do.
+        #[command(subcommand)]
+        command: AttentionCommand,
     },
     /// Give agents webhooks, which wake those that hold no socket.
     ///

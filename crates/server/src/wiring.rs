@@ -8,14 +8,16 @@ use cluster::{ChangeFeed, ClusterMember, LocalNode, NodeEvents};
 use domain::account::cache::CacheInvalidation;
 use domain::account::{AccountPorts, AccountService, AdministrationService, TokenService};
 use domain::activity::ActivityService;
+use domain::attention::AttentionService;
 use domain::budget::BudgetService;
 use domain::bus::{EventBus, RunningBus, SharedEvents};
 use domain::chat::ChatService;
-use domain::contact::RequestLifetime;
+use domain::contact::{ContactService, RequestLifetime};
 use domain::control::ControlService;
 use domain::delivery::DeliveryService;
 use domain::file::{ObjectError, ObjectStore};
 use domain::id::NodeId;
+use domain::message::MessageService;
 use domain::organization::OrganizationService;
 use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, Presence, TokenMint};
@@ -229,6 +231,31 @@ pub(crate) fn work(config: &Config, store: Arc<dyn Store>) -> WorkService {
         attempts: Arc::default(),
     };
     WorkService::new(ports, config.work)
+}
+
+/// The use cases on what waits for humans alone, for commands.
+pub(crate) fn attention(config: &Config, store: Arc<dyn Store>) -> AttentionService {
+    let (nobody, clock, ids) = (Arc::new(NobodyListens), Arc::new(SystemClock), Arc::new(RandomIds));
+    let messages = MessageService::new(
+        store.clone(),
+        store.clone(),
+        nobody.clone(),
+        nobody.clone(),
+        clock.clone(),
+        ids.clone(),
+        Arc::default(),
+    );
+    let contacts = ContactService::new(
+        store.clone(),
+        store.clone(),
+        nobody.clone(),
+        nobody,
+        clock.clone(),
+        ids,
+        RequestLifetime::days(config.contact_request_days),
+    );
+    let work = Arc::new(work(config, store.clone()));
+    AttentionService::new(store, Arc::new(messages), Arc::new(contacts), work, clock).of_command()
 }
 
 /// The use cases on budgets alone, for commands.

@@ -9,6 +9,7 @@ pub mod agent_pauses;
 pub mod agents;
 pub mod answers;
 pub mod archives;
+pub mod attention;
 pub mod audit;
 pub mod boards;
 pub mod browser_sessions;
@@ -363,6 +364,12 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, webhook_races:
             a_delivery_has_one_sender, racing_senders_send_each_message_once, a_webhook_is_its_owners,
+        }
+        $crate::contract_tests! { @area $make, attention:
+            items_are_listed_for_those_in_their_room, a_list_is_paged_over_all_its_parts,
+            an_answer_is_posted_once_and_ends_its_item, one_of_many_answers_counts,
+            an_approval_gets_the_reply_of_its_adapter, items_expire_and_are_resolved,
+            notices_are_dismissed_or_released, items_are_erased_with_their_messages,
         }
         $crate::contract_tests! { @area $make, contacts:
             requests_walk_through_their_states, handles_name_pending_requests, inverse_requests_are_approved,

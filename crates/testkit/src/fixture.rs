@@ -43,6 +43,7 @@ use domain::usage::{UsageFilter, UsageGroup};
 use domain::work::{Resend, WorkChange, WorkScope};
 use serde_json::json;
 
+use crate::contract::attention;
 use crate::{TestAgent, TestUser, World};
 
 const ALL: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
@@ -70,6 +71,7 @@ impl Fixture {
         fixture.work(world).await;
         fixture.loop_for_ever(world).await;
         fixture.spend(world).await;
+        attention::fill(world, &fixture.users[0], &fixture.agents[0]).await;
         fixture.take_back(world).await;
         fixture.make_contacts(world).await;
         fixture.remember(world).await;

@@ -408,6 +408,7 @@ impl World {
             attachments: Vec::new(),
             max_hops: MaxHops::default(),
             exceeded: None,
+            answers: None,
             is_notice: false,
             keyed: None,
             now: self.clock.now(),

@@ -447,6 +447,13 @@ fn control() -> Vec<Operation> {
         post("/api/v1/me/agents/{agent_id}/webhook/enable", Value::Null),
         get("/api/v1/me/agents/{agent_id}/webhook/deliveries"),
         post("/api/v1/me/agents/{agent_id}/webhook/deliveries/{delivery_id}/resend", Value::Null),
+        get("/api/v1/me/attention"),
+        get("/api/v1/me/attention/{attention_id}"),
+        post(
+            "/api/v1/me/attention/{attention_id}/answer",
+            json!({"answer": {"content": "the staging key", "decision": "approve"}}),
+        ),
+        post("/api/v1/me/attention/{attention_id}/dismiss", Value::Null),
         post("/api/v1/me/organization/pause", json!({"reason": "runaway costs"})),
         post("/api/v1/me/organization/resume", Value::Null),
     ]

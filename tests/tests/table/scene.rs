@@ -28,6 +28,7 @@ struct Tenant {
     job: String,
     task: String,
     file: String,
+    attention: String,
     key: String,
     session: String,
     member: String,
@@ -93,6 +94,11 @@ impl Tenant {
         let job = user.post("/chats/bulk-delete", json!({"ids": ["x"]})).await.data();
         let job = job["id"].as_str().unwrap().to_owned();
         let file = agent.uploaded(&chat, "notes.txt", b"notes").await["id"].as_str().unwrap().to_owned();
+        let asked = json!({"event": {
+            "content": "Which key?", "message_type": "attention", "metadata": {"kind": "question"},
+        }});
+        let asked = agent.post(&format!("/chats/{chat}/events"), asked).await.data();
+        let attention = asked["id"].as_str().unwrap().to_owned();
         let keys = user.get("/api-keys").await.data();
         let key = keys[0]["id"].as_str().unwrap().to_owned();
         let session = session_of(server, &user, handle).await;
@@ -115,6 +121,7 @@ impl Tenant {
             job,
             task,
             file,
+            attention,
             key,
             session,
             member,
@@ -144,6 +151,7 @@ impl Tenant {
             ("{member_id}", self.member.clone()),
             ("{invitation_id}", self.invitation.clone()),
             ("{participant_id}", self.helper.id.clone()),
+            ("{attention_id}", self.attention.clone()),
             ("{agent_id}", self.helper.id.clone()),
             ("{user_id}", self.member.clone()),
             ("{organization_id}", self.organization.clone()),
@@ -185,6 +193,7 @@ impl Scene {
                 "/contacts",
                 "/contacts/requests",
                 "/contacts/requests/sent",
+                "/attention?state=all",
             ] {
                 let mut body = tenant.user.get(path).await.body;
                 // Bytes are counted some time after they were written.

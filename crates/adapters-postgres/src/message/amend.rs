@@ -15,7 +15,7 @@ use crate::plan::quota;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{chats, messages};
-use crate::{audit, file, idempotency_record, lock};
+use crate::{attention, audit, file, idempotency_record, lock};
 
 pub(super) async fn edit_on(
     mut db: &Db,
@@ -62,6 +62,7 @@ pub(super) async fn delete_on(
     // One after the other: each sees what was committed before it got its lock.
     erase::records_on(db, &[message.id]).await?;
     diesel::delete(messages::table.find(message.id.uuid())).execute(&mut db).await?;
+    attention::erase_on(db, vec![message.id.uuid()]).await?;
     diesel::update(chats::table.find(message.chat_id.uuid()))
         .set((
             chats::deleted_messages.eq(chats::deleted_messages + 1),

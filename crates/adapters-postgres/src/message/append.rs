@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::batch::{self, DecidedAppends};
 use super::optimistic::{self, VersionCache};
-use super::{cause, hold};
+use super::{cause, hold, locked};
 use crate::error::Fault;
 use crate::group_commit::{self, BatchOutcome, BatchWork, LockWait};
 use crate::run::Db;
@@ -90,7 +90,7 @@ impl BatchWork for Messages {
     }
 
     async fn locked_on(&self, db: &Db, news: &[NewMessage]) -> Result<HashSet<Uuid>, Fault> {
-        batch::locked_by_others_on(db, news).await
+        locked::locked_by_others_on(db, news).await
     }
 }
 

@@ -1,11 +1,12 @@
 //! A batch of messages: its basis is read and locked, each message is decided, and all are written
 //! at once.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use domain::attention::AttentionEffect;
 use domain::chat::{MemberState, ParticipantStatus};
 use domain::delivery::HeldBy;
 use domain::file::File;
@@ -32,7 +33,7 @@ use crate::row::At;
 use crate::run::{Db, execute};
 use crate::schema::participants;
 use crate::statement::statement;
-use crate::{file, usage};
+use crate::{attention, file, usage};
 
 /// The outcome of one message.
 pub(crate) type Outcome = Result<Appended, AppendRefused>;
@@ -179,8 +180,11 @@ async fn decided_on(
     let files = file::locked_on(db, news).await?;
     let mut decided = DecidedAppends { holding, files, ..DecidedAppends::on(chats, members) };
     let mut written_keys = HashMap::new();
+    let mut answerable = attention::answerable_on(db, news).await?;
     for (index, new) in news.iter().enumerate() {
+        let takes_answer = new.answers.is_none_or(|answered| answerable.contains(&answered.item));
         let outcome = match earlier_on(db, &recorded, &written_keys, &decided.outcomes, new).await? {
+            PriorResult::Nothing if !takes_answer => Err(AppendRefused::Answered),
             PriorResult::Nothing => decided.decide(index, new),
             PriorResult::Message(first) => Err(AppendRefused::Repeated(first)),
             PriorResult::Deleted(first) => Err(AppendRefused::RepeatedDeleted(first)),
@@ -189,28 +193,16 @@ async fn decided_on(
         if let (Ok(_), Some(keyed)) = (&outcome, &new.keyed) {
             written_keys.insert(key(keyed), (index, new));
         }
+        if let (Ok(_), Some(answered)) = (&outcome, new.answers) {
+            answerable.remove(&answered.item);
+        }
         decided.outcomes.push(outcome);
     }
     Ok(decided)
 }
 
-const LOCKED_BY_OTHERS: &str = "WITH free AS (SELECT id FROM chats WHERE id = ANY(?) AND deleted_at IS NULL \
-     FOR NO KEY UPDATE SKIP LOCKED) \
-     SELECT id FROM chats WHERE id = ANY(?) AND deleted_at IS NULL AND id <> ALL (SELECT id FROM free)";
-
-/// Those of the chats that another transaction has locked.
-pub(super) async fn locked_by_others_on(mut db: &Db, news: &[NewMessage]) -> Result<HashSet<Uuid>, Fault> {
-    let ids = chats_of(news);
-    let held = statement::<SqlUuid>(LOCKED_BY_OTHERS)
-        .bind::<Array<SqlUuid>, _>(ids.clone())
-        .bind::<Array<SqlUuid>, _>(ids)
-        .load::<Uuid>(&mut db)
-        .await?;
-    Ok(held.into_iter().collect())
-}
-
 /// Each chat once, in the order of the ids.
-fn chats_of(news: &[NewMessage]) -> Vec<Uuid> {
+pub(super) fn chats_of(news: &[NewMessage]) -> Vec<Uuid> {
     news.iter().map(|new| new.chat.uuid()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -470,6 +462,11 @@ pub(super) async fn write_on(
     decided.version = chats?;
     decided.follow(&causes, |_, _| None);
     usage::add_on(db, decided.stored()).await?;
+    let effects = news
+        .iter()
+        .zip(&decided.outcomes)
+        .filter_map(|(new, outcome)| Some((AttentionEffect::of(new)?, &outcome.as_ref().ok()?.message)));
+    attention::apply_on(db, effects).await?;
     file::attach_on(db, decided.stored()).await?;
     hold::hold_on(db, decided).await?;
     for (index, titling) in titlings {

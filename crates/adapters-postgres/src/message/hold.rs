@@ -22,6 +22,7 @@ use super::foreign;
 use super::history::floor_on;
 use super::load::message_on;
 use super::record_key::RecordKeys;
+use crate::attention;
 use crate::budget;
 use crate::chat::load::{locked_chat_on, participants_on};
 use crate::chat::row::max_pair_messages;
@@ -380,7 +381,10 @@ pub(super) async fn notice_on(
     let participants = participants_on(db, due.chat, None).await?;
     let Some(event) = command.event(&message, &participants) else { return Ok(Ok(NoticeOutcome::Settled)) };
     match append_on(db, event).await? {
-        Ok(appended) => Ok(Ok(NoticeOutcome::Posted(Box::new(appended.message)))),
+        Ok(appended) => {
+            attention::name_hold_on(db, appended.message.id, due.subject, due.held_by).await?;
+            Ok(Ok(NoticeOutcome::Posted(Box::new(appended.message))))
+        }
         // It is not tried again, so that no other is held up.
         Err(_) => Ok(Ok(NoticeOutcome::Settled)),
     }

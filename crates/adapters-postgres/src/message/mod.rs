@@ -12,6 +12,7 @@ mod history;
 pub(crate) mod hold;
 mod insert;
 pub(crate) mod load;
+mod locked;
 mod optimistic;
 pub(crate) mod record_key;
 mod retention;

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use domain::attention::AttentionEffect;
 use domain::chat::MemberState;
 use domain::delivery::HeldBy;
 use domain::id::{AgentId, ChatId};
@@ -73,7 +74,10 @@ impl VersionCache {
         // Only the other path knows the cause of a message before its deliveries are held by a budget.
         let of_chat = |chat: &ChatId| self.chats.get(chat).and_then(|chat| chat.state.organization);
         if news.iter().any(|new| {
-            new.keyed.is_some() || !new.attachments.is_empty() || new.may_be_over_budget(of_chat(&new.chat))
+            new.keyed.is_some()
+                || !new.attachments.is_empty()
+                || AttentionEffect::of(new).is_some()
+                || new.may_be_over_budget(of_chat(&new.chat))
         }) {
             return None;
         }
@@ -333,6 +337,7 @@ mod tests {
             attachments: Vec::new(),
             max_hops: MaxHops::default(),
             exceeded: None,
+            answers: None,
             is_notice: false,
             keyed: None,
             now: Timestamp::from_micros(100),

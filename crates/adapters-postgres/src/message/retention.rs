@@ -19,7 +19,7 @@ use crate::error::Fault;
 use crate::run::{Db, execute};
 use crate::schema::{chats, messages};
 use crate::statement::statement;
-use crate::{file, lock, row};
+use crate::{attention, file, lock, row};
 
 /// Erases messages, and updates the counts of their chats; bytes are those of
 /// [`domain::message::Message::bytes`].
@@ -78,6 +78,7 @@ async fn erase_on(
     erase::records_on(db, old).await?;
     let old = old.iter().map(|message| message.uuid()).collect::<Vec<_>>();
     file::detach_on(db, old.clone(), expiry).await?;
+    attention::erase_on(db, old.clone()).await?;
     let erased =
         statement::<BigInt>(ERASE).bind::<Array<SqlUuid>, _>(old.clone()).get_result::<i64>(&mut db).await?;
     let chats = chats.iter().map(|chat| chat.uuid());

@@ -17,7 +17,7 @@ use crate::message::load::message_on;
 use crate::message::row::InterventionColumns;
 use crate::run::Db;
 use crate::statement::statement;
-use crate::{audit, budget, change, lock};
+use crate::{attention, audit, budget, change, lock};
 
 /// Writes [`InterventionColumns`]. The error of an attempt that had ended before is complete in its row.
 const SAVE: &str = "UPDATE deliveries SET delivered_at = ?, failed_at = coalesce(failed_at, ?), \
@@ -92,7 +92,10 @@ pub(super) async fn change_on(
             Some(budget) if command.releases_budget(ended, budget, is_of_chat) => {
                 budget::release_on(db, budget, &message, item.agent).await?;
             }
-            None if is_of_chat || !ended.is_of_chat() => hold::end_on(db, &message, ended).await?,
+            None if is_of_chat || !ended.is_of_chat() => {
+                hold::end_on(db, &message, ended).await?;
+                attention::release_on(db, &message, ended.by, command.now).await?;
+            }
             _ => {}
         }
     }

@@ -9,6 +9,7 @@ use domain::message::{ChangeMessageRefused, ChangedMessage, DeleteMessage, EditM
 
 use super::load::message_on;
 use super::title;
+use crate::attention;
 use crate::audit;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
@@ -71,6 +72,7 @@ pub(super) fn delete_on(
         .filter(deliveries::sequence.eq(message.sequence.get()));
     diesel::delete(records).execute(connection)?;
     diesel::delete(messages::table.find(row::bytes(message.id.uuid()))).execute(connection)?;
+    attention::erase_on(connection, &[Id(message.id.uuid())])?;
     diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
         .set((
             chats::deleted_messages.eq(chats::deleted_messages + 1),

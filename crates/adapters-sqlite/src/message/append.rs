@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
+use domain::attention::AttentionEffect;
 use domain::chat::MemberState;
 use domain::delivery::HeldBy;
 use domain::foreign::Origin;
@@ -16,6 +17,7 @@ use uuid::Uuid;
 
 use super::row::{CauseColumns, mentions_column};
 use super::{cause, foreign, hold, title};
+use crate::attention;
 use crate::chat::activate_on;
 use crate::chat::row::{foreign_policy, max_hops, member_state, respond_within};
 use crate::error::Fault;
@@ -41,6 +43,9 @@ pub(crate) fn append_on(
             PriorResult::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
         }
     }
+    if !attention::takes_answer_on(connection, &new)? {
+        return Ok(Err(AppendRefused::Answered));
+    }
     let Some((sender, mut state, (has_begun, has_held_pairs, holds_foreign))) = sender_on(connection, &new)?
     else {
         return Ok(Err(AppendRefused::NotParticipant));
@@ -57,6 +62,7 @@ pub(crate) fn append_on(
     members.insert(new.sender.uuid(), sender);
     let agents = if state.awaits_title { agents_on(connection, new.chat)? } else { Vec::new() };
     let files = file::found_on(connection, &new)?;
+    let effect = AttentionEffect::of(&new);
     let member = |who: ParticipantId| members.get(&who.uuid()).copied();
     let decision = state.append(new, member, &agents, |file| files.get(&file).cloned());
     let mut decision = match decision {
@@ -88,6 +94,9 @@ pub(crate) fn append_on(
     file::attach_on(connection, message)?;
     deliver_on(connection, message)?;
     usage::add_on(connection, message)?;
+    if let Some(effect) = effect {
+        attention::apply_on(connection, &effect, message)?;
+    }
     if let Some(titling) = titling {
         appended.titled = title::give_on(connection, message, titling)?;
     }

@@ -14,6 +14,7 @@ use domain::time::Timestamp;
 use super::append::append_on;
 use super::history::floor_on;
 use super::load::message_on;
+use crate::attention;
 use crate::budget;
 use crate::chat::load::{chat_on, participants_on};
 use crate::chat::row::max_pair_messages;
@@ -289,7 +290,10 @@ pub(super) fn notice_on(
     let participants = participants_on(connection, due.chat, None)?;
     let Some(event) = command.event(&message, &participants) else { return Ok(NoticeOutcome::Settled) };
     match append_on(connection, event)? {
-        Ok(appended) => Ok(NoticeOutcome::Posted(Box::new(appended.message))),
+        Ok(appended) => {
+            attention::name_hold_on(connection, appended.message.id, due.subject, due.held_by)?;
+            Ok(NoticeOutcome::Posted(Box::new(appended.message)))
+        }
         // It is not tried again, so that no other is held up.
         Err(_) => Ok(NoticeOutcome::Settled),
     }

@@ -11,6 +11,7 @@ use domain::message::retention::ATTEMPTS_A_STEP;
 use domain::message::{EraseOld, ErasedOld, MessageKind};
 
 use super::load::RECORDS;
+use crate::attention;
 use crate::error::Fault;
 use crate::file;
 use crate::row::{self, Id};
@@ -62,6 +63,7 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
         .execute(connection)?;
         file::detach_on(connection, &old, step.now.plus(step.unattached))?;
         diesel::delete(messages::table.filter(messages::id.eq_any(&old))).execute(connection)?;
+        attention::erase_on(connection, &old)?;
         let titled =
             chats::table.filter(chats::id.eq_any(chats.keys())).filter(chats::titled_by.eq_any(&old));
         diesel::update(titled).set(chats::title.eq(None::<String>)).execute(connection)?;

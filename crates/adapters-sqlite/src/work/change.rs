@@ -10,6 +10,7 @@ use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkScope, WorkSt
 use super::check_on;
 use super::find::key_on;
 use super::row::REPLACEMENT_STANDS;
+use crate::attention;
 use crate::delivery::advance::record_on;
 use crate::error::Fault;
 use crate::message::append::append_on;
@@ -85,7 +86,10 @@ pub(super) fn change_on(
             Some(budget) if command.releases_budget(ended, budget, is_of_chat) => {
                 budget::release_on(connection, budget, &message, item.agent)?;
             }
-            None if is_of_chat || !ended.is_of_chat() => hold::end_on(connection, &message, ended)?,
+            None if is_of_chat || !ended.is_of_chat() => {
+                hold::end_on(connection, &message, ended)?;
+                attention::release_on(connection, &message, ended.by, command.now)?;
+            }
             _ => {}
         }
     }

@@ -290,6 +290,22 @@ macro_rules! archived_tables {
                     held_at -> Nullable<Instant>,
                     noticed_at -> Nullable<Instant>,
                 }
+                attention_items (message_id) {
+                    message_id -> Id,
+                    chat_id -> Id,
+                    sender_id -> Id,
+                    kind -> Text,
+                    is_blocking -> Flag,
+                    adapter -> Nullable<Text>,
+                    token -> Nullable<Text>,
+                    default_answer -> Nullable<Text>,
+                    created_at -> Instant,
+                    expires_at -> Nullable<Instant>,
+                    outcome -> Nullable<Text>,
+                    ended_at -> Nullable<Instant>,
+                    answered_by -> Nullable<Id>,
+                    answer_id -> Nullable<Id>,
+                }
                 budgets (organization_id, budget) {
                     organization_id -> Id,
                     budget -> Text,

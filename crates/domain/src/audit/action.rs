@@ -118,6 +118,10 @@ words! {
         MessageEdited = "message.edited",
         /// A sender deleted a message.
         MessageDeleted = "message.deleted",
+        /// A user answered something that waited for a human; the place is the chat.
+        AttentionAnswered = "attention.answered",
+        /// A user dismissed something that waited for a human; the place is the chat.
+        AttentionDismissed = "attention.dismissed",
         /// A file was uploaded to a chat; the detail is its id and size.
         FileUploaded = "file.uploaded",
         /// Work of an agent was offered again.
@@ -137,7 +141,7 @@ impl AuditAction {
     /// Returns whether it concerns a room: the detail of its entry may then be what somebody wrote, such as a title or a
     /// reason.
     pub fn concerns_room(self) -> bool {
-        ["chat.", "file.", "message.", "participant.", "work."]
+        ["attention.", "chat.", "file.", "message.", "participant.", "work."]
             .iter()
             .any(|area| self.as_str().starts_with(area))
     }

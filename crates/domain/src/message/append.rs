@@ -293,6 +293,7 @@ mod tests {
             attachments: Vec::new(),
             max_hops: MaxHops::default(),
             exceeded: None,
+            answers: None,
             is_notice: false,
             keyed: None,
             now: Timestamp::from_micros(now),

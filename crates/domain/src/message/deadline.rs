@@ -163,6 +163,7 @@ impl CheckDeadline {
             attachments: Vec::new(),
             max_hops: MaxHops::OFF,
             exceeded: None,
+            answers: None,
             is_notice: true,
             keyed: None,
             now: self.now,

@@ -375,6 +375,7 @@ impl NoticeHold {
             attachments: Vec::new(),
             max_hops: MaxHops::OFF,
             exceeded: None,
+            answers: None,
             is_notice: true,
             keyed: None,
             now: self.now,

@@ -49,8 +49,8 @@ pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
 pub use model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 pub use pair::{CheckPair, MaxPairMessages, PAIR_WINDOW, Pair, pair_since};
 pub use port::{
-    AppendRefused, Appended, ChangedMessage, DeleteMessage, DeletedText, EditMessage, MessageRepository,
-    NewMessage, PriorResult, Surroundings, SurroundingsRefused,
+    AnsweredItem, AppendRefused, Appended, ChangedMessage, DeleteMessage, DeletedText, EditMessage,
+    MessageRepository, NewMessage, PriorResult, Surroundings, SurroundingsRefused,
 };
 pub use post_event::{PostEvent, PostEventError};
 pub use retention::{Ageing, EraseOld, ErasedOld, Retention};

@@ -70,6 +70,8 @@ pub struct NewMessage {
     pub max_hops: MaxHops,
     /// The budgets that hold deliveries, if there are any.
     pub exceeded: Option<Arc<ExceededBudgets>>,
+    /// The attention item that a text of a human answers, which must be one that can be answered.
+    pub answers: Option<AnsweredItem>,
     /// Set for an event of the server in the name of the sender: it is stored although the sender is stopped,
     /// or the chat is full.
     pub is_notice: bool,
@@ -77,6 +79,15 @@ pub struct NewMessage {
     pub keyed: Option<KeyedRequest>,
     /// The current time.
     pub now: Timestamp,
+}
+
+/// The attention item that a text answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AnsweredItem {
+    /// Its message.
+    pub item: MessageId,
+    /// Set if a command answers it, which announces nothing: the change log tells the servers of the text.
+    pub is_of_command: bool,
 }
 
 impl NewMessage {
@@ -154,6 +165,8 @@ pub enum AppendRefused {
     RepeatedDeleted(DeletedText),
     /// The idempotency key was used for a different request.
     KeyReused,
+    /// The [answered](NewMessage::answers) attention item has ended, or is gone.
+    Answered,
 }
 
 /// The recorded request with the same key.
@@ -249,6 +262,10 @@ pub trait MessageRepository: Send + Sync {
     /// [`TreeHolds::decide`](super::TreeHolds::decide) decides, and then those of every message as
     /// [`hold_foreign`](Appended::hold_foreign) and last [`hold_over_budget`](Appended::hold_over_budget) do. The first one that is held for its hops since the last
     /// release makes the hold [due](Self::due_holds) to be noticed.
+    ///
+    /// The message makes an attention item, or ends some, as [`AttentionEffect::of`](crate::attention::AttentionEffect)
+    /// decides. An item that is made ends those of its chat that have expired, and an earlier approval request of the same
+    /// agent with the same token. What a human answers is recorded in the audit log.
     ///
     /// The attached files are locked, and do not expire as long as a message shows them.
     ///

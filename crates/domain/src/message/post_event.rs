@@ -153,6 +153,7 @@ impl MessageService {
             attachments: Vec::new(),
             max_hops: MaxHops::OFF,
             exceeded: None,
+            answers: None,
             is_notice: false,
             keyed,
             now,
@@ -174,6 +175,7 @@ impl MessageService {
                 AppendRefused::NotParticipant
                 | AppendRefused::MentionLeft { .. }
                 | AppendRefused::UnknownAttachment(_)
+                | AppendRefused::Answered
                 | AppendRefused::RepeatedDeleted(_),
             ) => Err(PostEventError::ChatNotFound),
         }

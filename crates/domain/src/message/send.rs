@@ -6,19 +6,20 @@ use super::deadline::{self, DeadlineFault};
 use super::guard::MaxHops;
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
 use super::model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
-use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
+use super::port::{AnsweredItem, AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
 use super::trace::{SendHeaders, TraceParent};
-use crate::caller::Caller;
+use crate::caller::{Caller, UserCaller};
 use crate::chat::{Named, Names};
 use crate::delivery::DeliveryStatus;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, FileId, MessageId, ParticipantId};
-use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
+use crate::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, KeyedRequest, Operation};
 use crate::plan::LimitReached;
 use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
+use sha2::{Digest, Sha256};
 
 /// A text to be sent.
 #[derive(Clone, Debug)]
@@ -47,6 +48,9 @@ pub enum SendMessageError {
     /// The idempotency key was used for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
+    /// The attention item that the text answers has ended.
+    #[error("the item was answered before")]
+    Answered,
     /// A rule on mentions is broken.
     #[error(transparent)]
     Mention(#[from] MentionError),
@@ -91,11 +95,49 @@ impl MessageService {
         command: SendMessage,
         headers: impl Into<SendHeaders>,
     ) -> Result<SentMessage, SendMessageError> {
-        let SendHeaders { once, traceparent } = headers.into();
-        let (caller, named) = (caller.into(), command.in_reply_to);
+        self.send_or_answer(caller.into(), chat, command, headers.into(), None).await
+    }
+
+    /// Sends the answer to an attention item, which names `asker`, and ends the item. Of several answers the first one
+    /// counts; the same one again is not sent again.
+    pub(crate) async fn answer(
+        &self,
+        caller: UserCaller,
+        chat: ChatId,
+        answered: AnsweredItem,
+        asker: ParticipantId,
+        content: MessageContent,
+    ) -> Result<SentMessage, SendMessageError> {
+        let fingerprint = Sha256::new().chain_update("answer").chain_update(content.as_str()).finalize();
+        let key = IdempotencyKey::new(&format!("answer-to-{}", answered.item)).ok();
+        let once =
+            key.map(|key| IdempotentRequest { key, fingerprint: Fingerprint::new(fingerprint.into()) });
+        let asker =
+            RequestedMention { id: Some(asker.to_string()), handle: None, kind: Some(MentionKind::Mention) };
+        let command = SendMessage {
+            content,
+            mentions: vec![asker],
+            in_reply_to: Some(answered.item),
+            respond_by: None,
+            attachments: Vec::new(),
+        };
+        let headers = SendHeaders { once, ..SendHeaders::default() };
+        self.send_or_answer(caller.into(), chat, command, headers, Some(answered)).await
+    }
+
+    async fn send_or_answer(
+        &self,
+        caller: Caller,
+        chat: ChatId,
+        command: SendMessage,
+        headers: SendHeaders,
+        answers: Option<AnsweredItem>,
+    ) -> Result<SentMessage, SendMessageError> {
+        let SendHeaders { once, traceparent } = headers;
+        let named = command.in_reply_to;
         let sender = caller.participant();
         let keyed = KeyedRequest::of(sender, Operation::SendMessage, Some(chat.into()), once);
-        let refused = match self.try_send(caller, chat, command, traceparent, keyed.clone()).await {
+        let refused = match self.try_send(caller, chat, command, traceparent, keyed.clone(), answers).await {
             Err(
                 refused @ (SendMessageError::ChatNotFound
                 | SendMessageError::Mention(_)
@@ -156,6 +198,7 @@ impl MessageService {
         command: SendMessage,
         traceparent: Option<TraceParent>,
         keyed: Option<KeyedRequest>,
+        answers: Option<AnsweredItem>,
     ) -> Result<SentMessage, SendMessageError> {
         let (now, sender) = (self.clock.now(), caller.participant());
         let written = mention::handles_in(command.content.as_str());
@@ -186,6 +229,7 @@ impl MessageService {
             attachments: each_once(&command.attachments),
             max_hops: self.max_hops,
             exceeded: self.budgets.exceeded(),
+            answers,
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
         };
         let sent = match self.messages.append(new, self.announce_created()).await? {
@@ -203,6 +247,7 @@ impl MessageService {
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
             Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
+            Err(AppendRefused::Answered) => Err(SendMessageError::Answered),
             Err(AppendRefused::Stopped) => Err(SendMessageError::Stopped),
             Err(AppendRefused::UnknownAttachment(file)) => {
                 let index = command.attachments.iter().position(|id| *id == file).unwrap_or(0);
@@ -260,6 +305,7 @@ impl NewMessage {
             attachments: Vec::new(),
             max_hops: MaxHops::OFF,
             exceeded: None,
+            answers: None,
             is_notice: false,
             keyed: None,
             now,

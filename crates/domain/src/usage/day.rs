@@ -32,6 +32,11 @@ impl Day {
         self.0
     }
 
+    /// The beginning of the next day.
+    pub fn end(self) -> Timestamp {
+        Timestamp::from_micros(self.0.saturating_add(1).saturating_mul(SECONDS * 1_000_000))
+    }
+
     /// The day this many days before.
     #[must_use]
     pub const fn minus(self, days: i64) -> Self {

@@ -114,7 +114,8 @@ impl From<AppendRefused> for ChangeWorkRefused {
             AppendRefused::MentionLeft { .. }
             | AppendRefused::Repeated(_)
             | AppendRefused::RepeatedDeleted(_)
-            | AppendRefused::KeyReused => Self::AgentNotInChat,
+            | AppendRefused::KeyReused
+            | AppendRefused::Answered => Self::AgentNotInChat,
             // Its files end with the original, which was deleted meanwhile.
             AppendRefused::UnknownAttachment(_) => Self::NotFound,
         }

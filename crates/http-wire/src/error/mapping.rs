@@ -4,6 +4,7 @@
 //! are those of the wrapped form of a body; [`ApiError::without_wrapper`] shortens them.
 
 mod account;
+mod attention;
 mod board;
 mod control;
 mod delivery;
@@ -333,6 +334,7 @@ impl From<SendMessageError> for ApiError {
             SendMessageError::Stopped => control::stopped(),
             SendMessageError::Limit(reached) => reached.into(),
             SendMessageError::KeyReused => idempotency_key_reused(),
+            SendMessageError::Answered => attention::answered(),
             SendMessageError::Mention(error) => error.into(),
             SendMessageError::UnknownAttachment { index } => unknown_attachment(index),
             SendMessageError::CauseNotFound => cause_not_found("/message/in_reply_to"),

@@ -124,6 +124,9 @@ fn named(name: &str) -> Value {
         let number = json!({"type": "string", "pattern": "^[1-9][0-9]{0,9}$"});
         return json!({"anyOf": [id, number], "description": "The id of the task, or its number in the room."});
     }
+    if name == "attention_id" {
+        return json!({"type": "string", "description": "The id of the item, from the list."});
+    }
     id
 }
 

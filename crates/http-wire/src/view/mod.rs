@@ -5,6 +5,7 @@
 
 mod agent;
 mod api_key;
+mod attention;
 mod audit;
 mod board;
 mod budget;
@@ -39,6 +40,7 @@ pub use agent::{
     AgentView, AgentWorkView, ConnectionView, DeletedAgentView, DoorView, OwnedAgentView, RegisteredAgentView,
 };
 pub use api_key::{CreatedKeyView, KeyView};
+pub use attention::AttentionView;
 pub use audit::AuditEntryView;
 pub use board::{BoardEntryView, BoardView, TaskView};
 pub use budget::BudgetsView;

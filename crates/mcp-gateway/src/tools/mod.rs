@@ -1,5 +1,6 @@
 //! The tools, by subject.
 
+pub(crate) mod attention;
 pub(crate) mod inbox;
 pub(crate) mod memory;
 pub(crate) mod rooms;

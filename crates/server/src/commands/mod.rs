@@ -1,6 +1,7 @@
 //! The commands of the command line: a file or folder for each, named after it.
 
 pub(crate) mod agent;
+pub(crate) mod attention;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod chat;

@@ -1,6 +1,7 @@
 //! Entries about chats, their participants and their messages.
 
 use super::{Actor, AuditEntry, AuditObject, AuditTenant};
+use crate::attention::AttentionOutcome;
 use crate::audit::AuditAction;
 use crate::caller::Caller;
 use crate::chat::{
@@ -49,6 +50,21 @@ impl AuditEntry {
         let actor = command.by.map_or(Actor::Operator, Actor::from);
         let tenant = AuditTenant::Chat(command.chat, command.by.map(Caller::organization));
         Self::new(AuditAction::ChatDeleted, actor, AuditObject::Chat(command.chat), tenant, command.now)
+    }
+
+    /// Something that waited for a human, the message of which is the subject: a user answered or dismissed it.
+    pub fn attention_ended(
+        message: MessageId,
+        chat: ChatId,
+        by: UserId,
+        outcome: AttentionOutcome,
+        now: Timestamp,
+    ) -> Self {
+        let is_dismissed = outcome == AttentionOutcome::Dismissed;
+        let action =
+            if is_dismissed { AuditAction::AttentionDismissed } else { AuditAction::AttentionAnswered };
+        let tenant = AuditTenant::ChatOf(chat, by);
+        Self::new(action, by, AuditObject::Message(message), tenant, now).in_place(AuditObject::Chat(chat))
     }
 
     /// A chat whose agents were stopped, or play again.

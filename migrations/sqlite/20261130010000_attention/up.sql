@@ -1,0 +1,21 @@
+-- What waits for a human, or did: one row for each event or text that asks. Rows are erased with their messages.
+CREATE TABLE attention_items (
+    message_id     BLOB    NOT NULL PRIMARY KEY,
+    chat_id        BLOB    NOT NULL,
+    sender_id      BLOB    NOT NULL,
+    kind           TEXT    NOT NULL,
+    is_blocking    INTEGER NOT NULL,
+    adapter        TEXT,
+    token          TEXT,
+    default_answer TEXT,
+    created_at     INTEGER NOT NULL,
+    expires_at     INTEGER,
+    outcome        TEXT,
+    ended_at       INTEGER,
+    answered_by    BLOB,
+    answer_id      BLOB,
+    CHECK ((outcome IS NULL) = (ended_at IS NULL))
+) STRICT;
+-- Those that have not ended, in the order of the list.
+CREATE INDEX attention_open ON attention_items (chat_id, is_blocking DESC, created_at, message_id) WHERE outcome IS NULL;
+CREATE INDEX attention_of_room ON attention_items (chat_id, created_at DESC, message_id DESC);
