@@ -11,7 +11,7 @@ const USED = [
   "listMessages", "sendMessage", "editMessage", "deleteMessage", "listReceipts",
   "listParticipants", "addParticipant", "setParticipantRole", "removeParticipant", "listPeers",
   "listAgents", "findAgent", "listConnections", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "pauseAgent", "resumeAgent", "listExecutions",
-  "listWork", "findWork", "retryWork", "deadLetterWork", "sendWorkAgain",
+  "listAttention", "answerAttention", "dismissAttention", "listWork", "findWork", "retryWork", "deadLetterWork", "sendWorkAgain",
   "interruptAgent", "listUsage", "listOrganizationUsage",
   "showOrganization", "renameOrganization", "listMembers", "setMemberRole", "removeMember", "leaveOrganization",
   "listInvitations", "invite", "revokeInvitation", "acceptInvitation", "pauseOrganization", "resumeOrganization",

@@ -88,6 +88,7 @@ function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | nu
     document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
   }, [visit]);
   if (path === "/register" && organization.invitation.value) return <Join />;
+  if (path === "/inbox") return <Later title={w.inbox.title}>{({ Inbox }) => <Inbox />}</Later>;
   if (path === "/" || path === "/login" || path === "/register") return <Rooms onNewRoom={onNewRoom} />;
   if (kind === "rooms" && id && part === "tree" && message) return <Later title={w.tree.title}>{({ Tree }) => <Tree room={id} message={message} />}</Later>;
   if ((kind === "rooms" || kind === "agents") && id === "delete") return <Later title={w.several}>{({ BulkDelete }) => <BulkDelete key={kind} kind={kind} />}</Later>;
@@ -128,7 +129,7 @@ function useShortcuts(showKeys: () => void, goTo: () => void): void {
       }
       if (!hasShortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
       if ((event.target as Element).closest("input, textarea, select, [contenteditable]")) return;
-      const target = isAfterG ? { r: "/", a: "/agents", m: "/memories", o: "/organization", p: "/people", s: "/settings", w: "/work" }[event.key] : undefined;
+      const target = isAfterG ? { r: "/", i: "/inbox", a: "/agents", m: "/memories", o: "/organization", p: "/people", s: "/settings", w: "/work" }[event.key] : undefined;
       isAfterG = event.key === "g";
       if (target) go(target);
       else if (event.key === "c") document.getElementById("composer")?.focus();

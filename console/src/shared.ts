@@ -28,6 +28,7 @@ export { visible } from "./pure/visible.ts";
 export { clock, duration, exact, since } from "./pure/when.ts";
 export { AuditLog } from "./screens/Audit.tsx";
 export { agents, isMine } from "./store/agents.ts";
+export { refreshAttention, workChanges } from "./store/attention.ts";
 export { complain, inform } from "./store/notices.ts";
 export { now } from "./store/now.ts";
 export { Paged } from "./store/paged.ts";

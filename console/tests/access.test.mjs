@@ -52,6 +52,10 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first, 
     ["observed room", to(`/rooms/${foreign}`, "[data-text]")],
     ["missing room", to("/rooms/00000000-0000-7000-8000-000000000000", ".blank")],
     ["new room", async page => { await to("/", "nav")(page); await page.getByRole("button", { name: "New room" }).first().click(); await page.locator(".choose li").first().waitFor(); }],
+    ["inbox", to("/inbox", ".item")],
+    ["inbox, answer", async page => { await to("/inbox", ".item")(page); await page.getByRole("button", { name: /^Answer / }).first().click(); await page.locator("dialog[open] textarea").waitFor(); }],
+    ["inbox, answered", to("/inbox?state=answered", ".item")],
+    ["inbox, none", to("/inbox?state=expired", ".nothing")],
     ["work", to("/work", ".item")],
     ["work, all open", async page => {
       await to("/work?state=open", ".item")(page);

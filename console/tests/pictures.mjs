@@ -25,6 +25,10 @@ try {
     await to(`/register`); await take("register");
     await logIn({ page, base, server });
     await take("rooms");
+    await to("/inbox", ".item"); await take("inbox");
+    await page.getByRole("button", { name: /^Answer / }).first().click(); await page.locator("dialog[open] textarea").waitFor(); await take("inbox-answer");
+    await page.keyboard.press("Escape");
+    await to("/inbox?state=answered", ".item"); await take("inbox-answered");
     await to(`/rooms/${room}`, "[data-text]"); await take("room");
     await to(`/rooms/${room}?at=${drawn}`, ".thumb img"); await page.getByText("No preview").waitFor(); await take("room-files");
     await page.getByRole("button", { name: "Enlarge visits by month.png" }).click(); await page.locator("dialog[open] img").waitFor(); await take("room-picture");

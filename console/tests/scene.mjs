@@ -128,5 +128,12 @@ export async function scene(server) {
   await remember(Writer, { content: "Prefers short announcements, and no exclamation marks. Wants to see the German version before anything is published.", subject_id: user.id, metadata: { room: "Launch plan" } });
   await remember(Researcher, { content: "The checklist is in the wiki under *Launch checklist 2026*.", segment: "tool", system: "working", type: "procedural", scope: "organization" });
   await remember(Translator, { content: "“Release” is not translated.", segment: "guideline" });
+  // What waits for the user, beside the requests and the work above.
+  const waits = (agent, content, metadata) => ask(agent, "POST", `/chats/${quiet}/events`, { event: { content, message_type: "attention", metadata } });
+  await waits(Translator, "Is “du” or “Sie” right for the customers? The notes go out on Monday, and I cannot go on without it.", { kind: "question", blocking: true, default: "I take “Sie”." });
+  const expires_at = new Date(Date.now() + 3 * 3600 * 1000).toISOString();
+  await waits(Writer, "I leave out the change of the file format, since no customer uses it.", { kind: "assumption", expires_at });
+  const seen = await waits(Writer, "Please read the draft before I send it.", { kind: "review" });
+  await waits(Writer, "Not needed any more: the draft was read.", { kind: "review", resolves: seen.id });
   return { room, quiet, foreign: foreign.id, agents, second: second.id, talk: talk.id, first: first.id, drawn: drawn.id };
 }

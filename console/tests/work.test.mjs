@@ -42,7 +42,9 @@ test("failures_are_grouped_and_dead_lettered", async t => {
   await fail(server, reader, quiet, await server.say(quiet, "@admin/reader read", reader), "KeyError: 'name'", 3);
 
   await logIn(it);
-  await page.getByRole("link", { name: /^Work\s*, 3 need attention$/ }).click();
+  // One line for each agent and room.
+  await page.getByRole("link", { name: /^Inbox\s*, 3 wait for you$/ }).waitFor();
+  await page.getByRole("link", { name: "Work", exact: true }).click();
   await shows(page, 3);
   const row = items(page).filter({ hasText: "Plans" });
   await row.getByText(/failed · failing · since .* · 3 attempts/).waitFor();
@@ -68,7 +70,7 @@ test("failures_are_grouped_and_dead_lettered", async t => {
   await dialog(page).getByText("2 items dead-lettered.").waitFor();
   await dialog(page).getByRole("button", { name: "Done" }).click();
   await page.getByText("Nothing here").waitFor();
-  await page.getByRole("link", { name: /^Work\s*, 1 needs attention$/ }).waitFor();
+  await page.getByRole("link", { name: /^Inbox\s*, 1 waits for you$/ }).waitFor();
 
   // The agent goes on with what waited behind, and the audit log says who did it.
   for (const [at, room] of rooms.entries()) assert.equal((await ask(server, writer, "GET", `/chats/${room}/messages/next`)).id, behind[at].id);

@@ -1,6 +1,6 @@
 // The texts of the pages of operators, of boards, of files, of memories, and of trees.
 
-import { many } from "../shared.ts";
+import { many, w } from "../shared.ts";
 
 export const words = {
   tabs: { "": "Overview", connections: "Connections", trouble: "Needs attention", organizations: "Organizations", users: "Users", agents: "Agents", audit: "Audit log" } as Record<string, string>,
@@ -268,4 +268,37 @@ export const bulk = {
     not_found: "no longer exists, or you cannot see it", forbidden: "you are not allowed to delete it",
     delete_failed: "the server could not delete it; try again", not_attempted: "not tried; try again",
   } as Record<string, string>,
+};
+
+const ways = { answer: "Answer", approve: "Approve", approve_session: "Approve for this session", decline: "Decline", dismiss: "Dismiss" };
+const done = { answer: "Answered.", approve: "Approved.", approve_session: "Approved for this session.", decline: "Declined.", dismiss: "Dismissed." };
+
+export const inbox = {
+  intro: "Everything that needs you, in all rooms. Blocking items first, then the oldest.",
+  states: { open: "Open", answered: "Answered", expired: "Expired" },
+  none: { open: "Nothing waits for you", answered: "Nothing answered yet", expired: "Nothing has expired" },
+  noneText: "Questions of agents, approvals, failed work, and contact requests appear here.",
+  kinds: {
+    question: "Question", assumption: "Assumption", failure: "Failure", review: "Review", approval: "Approval", deadline: "Missed deadline", held: "Held messages",
+    budget: "Budget", work: "Work", contact_request: "Contact request",
+  } as Record<string, string>,
+  someone: "someone",
+  blocking: "cannot go on without you",
+  expires: (time: string) => `expires ${time}`,
+  expired: (time: string) => `expired ${time}`,
+  default: (text: string) => `Without an answer: ${text}`,
+  work: (count: number, flags: string[]) => `${many(count, "message")}: ${flags.join(", ")}`,
+  showWork: "Show work",
+  ways,
+  done,
+  contact: { ways: { ...ways, approve: w.contacts.accept, decline: w.contacts.reject }, done: { ...done, approve: "Accepted.", decline: "Rejected." } },
+  answered: "Answered.",
+  answerTo: "Answer to",
+  yourAnswer: "Your answer",
+  answerHint: "It is sent as a message in the room, and mentions who asked.",
+  outcomes: {
+    answered: (name: string) => (name ? `Answered by ${name}` : "Answered"),
+    dismissed: (name: string) => (name ? `Dismissed by ${name}` : "Dismissed"),
+    resolved: () => "Settled without an answer",
+  } as Record<string, (name: string) => string>,
 };

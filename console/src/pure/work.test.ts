@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { canDo, filtersOf, frontier, groupsOf, merge, needy, retryable, sinceOf, viewOf, type Item } from "./work.ts";
+import { canDo, filtersOf, frontier, groupsOf, merge, retryable, sinceOf, viewOf, type Item } from "./work.ts";
 
 const query = (text: string): URLSearchParams => new URLSearchParams(text);
 const item = (number: number, more: Partial<Item> = {}): Item => ({
@@ -47,15 +47,6 @@ test("errors that differ in numbers are one group", () => {
   assert.deepEqual([groups[1]!.first, groups[1]!.last].map(one => one.slice(17, 19)), ["01", "02"]);
   // Nothing that could be looked for.
   assert.equal(groupsOf([failed(1, "500"), failed(2, "502")])[0]!.error, "");
-});
-
-test("the number of work that needs somebody is bounded by a page", () => {
-  const page = (count: number, flags: string[], isMore = false) => ({ rows: Array.from({ length: count }, (_, at) => item(at, { flags })), isMore });
-  assert.equal(needy(page(5, []), page(0, [])), "");
-  assert.equal(needy(page(5, ["stuck"]), page(2, ["held"])), "7");
-  assert.equal(needy(page(5, ["unanswered", "failing"], true), page(0, [])), "5+");
-  assert.equal(needy(page(99, ["failing"]), page(1, ["held"])), "99+");
-  assert.equal(needy(page(5, ["something new"]), page(0, [])), "");
 });
 
 test("what can be done follows from the state", () => {

@@ -76,12 +76,6 @@ export function merge(parts: Part[]): Item[] {
   return [...all.values()].sort((a, b) => (a.inserted_at === b.inserted_at ? a.sequence - b.sequence : a.inserted_at < b.inserted_at ? -1 : 1));
 }
 
-/** How many items need somebody, of one page of open and one of held work; empty if none does. */
-export function needy(open: { rows: Item[]; isMore: boolean }, held: { rows: Item[]; isMore: boolean }): string {
-  const count = open.rows.filter(one => one.flags.some(flag => NEEDY.includes(flag as Flag))).length + held.rows.length;
-  return count === 0 ? "" : count > 99 ? "99+" : `${count}${open.isMore || held.isMore ? "+" : ""}`;
-}
-
 /** Since when an item is in its state. */
 export function sinceOf(item: Item): string {
   const last = item.attempts.at(-1);

@@ -36,8 +36,9 @@ export function Sidebar({ onNewRoom, onGoTo }: { onNewRoom: () => void; onGoTo: 
       </header>
       <button type="button" class="plain goto-open" onClick={onGoTo} aria-keyshortcuts="Control+K Meta+K"><Icon name="search" size={16} />{w.goTo.open}<kbd>{w.goTo.key}</kbd></button>
       <ul class="places">
-        <li><a href={`${BASE}/work`} aria-current={path === "/work" ? "page" : undefined}><Icon name="list-checks" />{w.work.title}
-          {attention.value && <Badge isNeedy count={attention.value} meaning={w.work.count(attention.value)} />}</a></li>
+        <li><a href={`${BASE}/inbox`} aria-current={path === "/inbox" ? "page" : undefined}><Icon name="inbox" />{w.inbox.title}
+          {attention.value && <Badge isNeedy count={attention.value} meaning={w.inbox.count(attention.value)} />}</a></li>
+        <li><a href={`${BASE}/work`} aria-current={path === "/work" ? "page" : undefined}><Icon name="list-checks" />{w.work.title}</a></li>
         <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") || path === "/usage" ? "page" : undefined}><Icon name="bot" />{w.agents.title}</a></li>
         <li><a href={`${BASE}/people`} aria-current={path === "/people" ? "page" : undefined}><Icon name="users" />{w.contacts.title}{requests > 0 && <Badge count={requests} meaning={w.contacts.open(requests)} />}</a></li>
         <li><a href={`${BASE}/memories`} aria-current={path === "/memories" ? "page" : undefined}><Icon name="archive" />{w.memories.title}</a></li>

@@ -1,29 +1,36 @@
-// How much work needs somebody: the number beside Work.
+// How much waits for the user: the number beside Inbox.
 
 import { effect, signal } from "@preact/signals";
-import { needy } from "../pure/work.ts";
 import { call } from "../wire/call.ts";
 import { link } from "../wire/link.ts";
 import { onLeave, phase } from "../wire/session.ts";
 import { stirs } from "./rooms.ts";
+import { go, place } from "./route.ts";
 
 /** Empty if nothing does. */
 export const attention = signal("");
-/** Counts the times that work may have changed. */
+/** Counts the times that work, or what waits, may have changed. */
 export const workChanges = signal(0);
 
 const EVERY_MS = 5000;
 /** Work becomes unanswered or stuck without an event. */
 const WITHOUT_EVENT_MS = 60_000;
-const LIMIT = 100;
+const MOST = 99;
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 let readAt = 0;
 let isStale = false;
+let isFirst = true;
 
 /** Reads it soon, and not too often. */
 export function refreshAttention(): void {
   timer ??= setTimeout(() => void read(), Math.max(200, readAt + EVERY_MS - Date.now()));
+}
+
+/** Leads from the first page to the inbox, once after the log-in. */
+function lead(isNeeded: boolean): void {
+  if (isFirst && isNeeded && place.value.path === "/" && !document.activeElement?.closest("input, dialog")) go("/inbox", true);
+  isFirst = false;
 }
 
 async function read(): Promise<void> {
@@ -33,9 +40,9 @@ async function read(): Promise<void> {
   readAt = Date.now();
   workChanges.value++;
   try {
-    // Held work is not part of the open work.
-    const [open, held] = await Promise.all([call("listWork", { query: { limit: LIMIT } }), call("listWork", { query: { limit: LIMIT, state: "held" } })]);
-    attention.value = needy({ rows: open.data, isMore: open.metadata.has_more }, { rows: held.data, isMore: held.metadata.has_more });
+    const { data, metadata } = await call("listAttention", { query: { limit: MOST } });
+    lead(data.length > 0);
+    attention.value = data.length === 0 ? "" : metadata.has_more ? `${MOST}+` : String(data.length);
   } catch { /* The number that is shown stays. */ }
 }
 
@@ -55,5 +62,6 @@ onLeave(() => {
   clearTimeout(timer);
   timer = undefined;
   readAt = 0;
+  isFirst = true;
   attention.value = "";
 });

@@ -65,6 +65,19 @@ export interface AgentWorkView {
   work: WorkTotalsView;
 }
 
+export interface AnsweredByView {
+  handle: string;
+  id: Id;
+  name: string;
+}
+
+export interface AskerView {
+  handle?: string | null;
+  id: Id;
+  name: string;
+  type: string;
+}
+
 export interface AssignmentView {
   active_form: string;
   assignee: ActorView;
@@ -90,6 +103,38 @@ export interface AttemptView {
   error?: string | null;
   started_at: Instant;
   status: string;
+}
+
+export interface AttentionChatView {
+  id: Id;
+  title?: string | null;
+}
+
+export interface AttentionView {
+  answer_id?: Id | null;
+  answered_at?: Instant | null;
+  answered_by?: AnsweredByView | null;
+  answers: string[];
+  asker?: AskerView | null;
+  blocking: boolean;
+  chat?: AttentionChatView | null;
+  contact_request_id?: Id | null;
+  default?: string | null;
+  expires_at?: Instant | null;
+  id: string;
+  inserted_at: Instant;
+  kind: string;
+  message_id?: Id | null;
+  outcome?: string | null;
+  state: string;
+  summary: string;
+  work?: AttentionWorkView | null;
+}
+
+export interface AttentionWorkView {
+  agent_id: Id;
+  count: number;
+  flags: string[];
 }
 
 export interface AuditEntryView {
@@ -938,6 +983,24 @@ export interface Operations {
     body: undefined;
     answer: { data: KeyView };
   };
+  listAttention: {
+    path: {};
+    query: { cursor?: string; limit?: number; state?: "open" | "answered" | "expired" | "all"; chat_id?: string };
+    body: undefined;
+    answer: { data: AttentionView[]; metadata: PageMetadata };
+  };
+  answerAttention: {
+    path: { attention_id: string };
+    query: {};
+    body: { answer: { content?: string; decision?: "approve" | "approve_session" | "decline" } };
+    answer: { data: AttentionView };
+  };
+  dismissAttention: {
+    path: { attention_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: AttentionView };
+  };
   findBulkDeletion: {
     path: { job_id: string };
     query: {};
@@ -1502,6 +1565,9 @@ export const ROUTES = {
   listApiKeys: "GET /api-keys",
   createApiKey: "POST /api-keys",
   revokeApiKey: "DELETE /api-keys/{key_id}",
+  listAttention: "GET /attention",
+  answerAttention: "POST /attention/{attention_id}/answer",
+  dismissAttention: "POST /attention/{attention_id}/dismiss",
   listChats: "GET /chats",
   createChat: "POST /chats",
   markAllChatsRead: "POST /chats/read",

@@ -5,7 +5,6 @@ import { many } from "./many.ts";
 export const work = {
   title: "Work",
   intro: "Messages that agents have not processed, oldest first.",
-  count: (text: string) => `${text} ${text === "1" ? "needs" : "need"} attention`,
   scope: "Whose work",
   mine: "Mine",
   ofRoom: "Work in this room",
