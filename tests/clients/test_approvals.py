@@ -11,6 +11,7 @@ import importlib.machinery
 import re
 import sys
 import types
+import uuid
 from types import SimpleNamespace
 from unittest.mock import AsyncMock, MagicMock
 
@@ -58,7 +59,7 @@ class Room:
 
     def __init__(self, world):
         self.world = world
-        self.credentials = world.human.register_agent("Coder")
+        self.credentials = world.human.register_agent(f"Coder {uuid.uuid4().hex[:8]}")
         self.room = world.human.open_room(self.credentials.agent_id)
         self.id = self.room.id
         participants = world.human.http.get(f"/chats/{self.id}/participants").json()["data"]
@@ -74,6 +75,11 @@ class Room:
     async def send_notice(self, content, mentions=None):
         body = {"content": content, "mentions": [{"id": self.human}]}
         answer = self.agent.post("/messages", json={"message": body})
+        assert answer.status_code == 201, answer.text
+
+    async def send_event(self, content, message_type):
+        event = {"content": content, "message_type": message_type}
+        answer = self.agent.post("/events", json={"event": event})
         assert answer.status_code == 201, answer.text
 
     def items(self, state="open"):
@@ -202,7 +208,7 @@ class OpenCode:
         from band.integrations.opencode import OpencodePermissionRequest
 
         request = OpencodePermissionRequest.model_construct(
-            id="per_1", session_id="ses_1", permission="bash", patterns=["rm *"]
+            id="per_1", session_id="ses_1", permission="bash", patterns=["rm -rf build"]
         )
         await self.approvals.on_permission_asked(request)
         return await self.replied

@@ -90,7 +90,8 @@ impl AttentionEffect {
     pub fn of(new: &NewMessage) -> Option<Self> {
         match (new.kind, new.sender) {
             (MessageKind::Attention, _) => Self::of_event(new),
-            (MessageKind::Text, ParticipantId::Agent(_)) => Self::of_agent(new),
+            // One adapter tells by an error that a request has timed out.
+            (MessageKind::Text | MessageKind::Error, ParticipantId::Agent(_)) => Self::of_agent(new),
             (MessageKind::Text, ParticipantId::User(user)) => Self::of_human(new, user),
             _ => None,
         }
@@ -123,6 +124,7 @@ impl AttentionEffect {
 
     fn of_agent(new: &NewMessage) -> Option<Self> {
         match approval::said(&new.content)? {
+            Said::Requested { .. } if new.kind != MessageKind::Text => None,
             Said::Requested { adapter, token } => Some(Self::Opens(NewItem {
                 kind: AttentionKind::Approval,
                 is_blocking: true,
