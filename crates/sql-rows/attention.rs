@@ -152,7 +152,7 @@ fn condition(state: Option<AttentionState>) -> &'static str {
     match state {
         None => "",
         Some(AttentionState::Open) => "AND outcome IS NULL AND (expires_at IS NULL OR expires_at > ?)",
-        Some(AttentionState::Answered) => "AND outcome IN ('answered', 'dismissed', 'resolved')",
+        Some(AttentionState::Answered) => "AND outcome <> 'expired'",
         Some(AttentionState::Expired) => "AND (outcome = 'expired' OR outcome IS NULL AND expires_at <= ?)",
     }
 }
@@ -238,7 +238,7 @@ pub(super) const INSERT: &str = "INSERT INTO attention_items (message_id, chat_i
 /// Ends the items of a chat that have expired, and an earlier approval request with the same token. Values: the current
 /// time, the chat, the current time, the sender, and the token.
 pub(super) const EXPIRE: &str = "UPDATE attention_items SET outcome = 'expired', ended_at = ? WHERE chat_id = ? AND outcome IS NULL \
-     AND (expires_at <= ? OR kind = 'approval' AND sender_id = ? AND token = ?)";
+     AND expires_at IS NOT NULL AND (expires_at <= ? OR kind = 'approval' AND sender_id = ? AND token = ?)";
 
 /// Ends an item. Values: outcome, time, user, and text; the item, its chat, and its asker, if that matters; and
 /// whether it can be an approval request.
@@ -249,7 +249,8 @@ pub(super) const CLOSE: &str = "UPDATE attention_items SET outcome = ?, ended_at
 
 /// Ends open approval requests. Values: outcome, time, user, and text; the chat, the asker, and the token.
 pub(super) const DECIDE: &str = "UPDATE attention_items SET outcome = ?, ended_at = ?, answered_by = ?, answer_id = ? \
-     WHERE chat_id = ? AND outcome IS NULL AND kind = 'approval' AND sender_id = ? AND token = ? RETURNING message_id";
+     WHERE chat_id = ? AND outcome IS NULL AND expires_at IS NOT NULL AND kind = 'approval' AND sender_id = ? AND token = ? \
+     RETURNING message_id";
 
 /// Ends the notices of a hold that has ended. Values: time, chat, and token.
 pub(super) const RELEASE: &str = "UPDATE attention_items SET outcome = 'resolved', ended_at = ? \

@@ -65,6 +65,7 @@ class Room:
         participants = world.human.http.get(f"/chats/{self.id}/participants").json()["data"]
         self.participants = participants
         self.human = next(one["id"] for one in participants if one["type"] == "User")
+        self.posted = asyncio.Event()
         self.turn = SimpleNamespace(detach=lambda: None, settle=lambda: None)
         self.agent = httpx.Client(
             base_url=f"{world.server.url}/api/v1/agent/chats/{self.id}",
@@ -76,6 +77,7 @@ class Room:
         body = {"content": content, "mentions": [{"id": self.human}]}
         answer = self.agent.post("/messages", json={"message": body})
         assert answer.status_code == 201, answer.text
+        self.posted.set()
 
     async def send_event(self, content, message_type):
         event = {"content": content, "message_type": message_type}
@@ -100,10 +102,10 @@ class Room:
 
     async def requested(self, task):
         """The item of the request that the task has posted."""
-        while not (items := self.items()):
-            assert not task.done(), task
-            await asyncio.sleep(0.05)
-        (item,) = items
+        posted = asyncio.create_task(self.posted.wait())
+        await asyncio.wait([task, posted], return_when=asyncio.FIRST_COMPLETED)
+        assert not task.done(), task
+        (item,) = self.items()
         assert item["kind"] == "approval" and item["blocking"] and item["expires_at"], item
         return item
 

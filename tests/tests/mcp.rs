@@ -187,13 +187,10 @@ async fn a_human_answers_what_waits() {
     let server = Server::start().await;
     let cast = Cast::on(&server).await;
     let (human, stranger) = (Mcp::of(&server, &cast.u1), Mcp::of(&server, &cast.u2));
-    let event = |content: &str| {
-        let metadata = json!({"kind": "question"});
-        json!({"event": {"content": content, "message_type": "attention", "metadata": metadata}})
-    };
-    for question in ["Which key?", "Never mind."] {
-        let posted = cast.a1.post(&format!("/chats/{}/events", cast.r1), event(question)).await;
-        assert_eq!(posted.status, 201, "{:?}", posted.body);
+    let event =
+        json!({"content": "Which key?", "message_type": "attention", "metadata": {"kind": "question"}});
+    for _ in 0..2 {
+        cast.a1.post(&format!("/chats/{}/events", cast.r1), json!({"event": event})).await;
     }
     let request = "OpenCode approval requested for `bash` (ls). Reply with `approve per_1`, `always per_1`, or `reject per_1`.";
     cast.a1.sent(&cast.r1, request, &[&cast.u1.id]).await;

@@ -18,4 +18,6 @@ CREATE TABLE attention_items (
 ) STRICT;
 -- Those that have not ended, in the order of the list.
 CREATE INDEX attention_open ON attention_items (chat_id, is_blocking DESC, created_at, message_id) WHERE outcome IS NULL;
+-- Those that expire.
+CREATE INDEX attention_expiring ON attention_items (chat_id, expires_at) WHERE outcome IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX attention_of_room ON attention_items (chat_id, created_at DESC, message_id DESC);

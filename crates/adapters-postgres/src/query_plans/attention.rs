@@ -5,12 +5,12 @@ use domain::ports::Clock;
 
 use super::Watched;
 
-/// An item of every text; each tenth is open, and the older half of these has expired.
+/// An item of every text; each tenth is open, and each twentieth has expired.
 const FILL: &str = "INSERT INTO attention_items (message_id, chat_id, sender_id, kind, is_blocking, created_at, expires_at, \
          outcome, ended_at) \
      SELECT id, chat_id, sender_id, 'question', sequence % 3 = 0, created_at, \
-         CASE WHEN sequence % 20 = 0 THEN created_at END, \
-         CASE WHEN sequence % 10 > 0 THEN 'answered' END, CASE WHEN sequence % 10 > 0 THEN created_at END \
+         CASE WHEN sequence % 20 = 1 THEN created_at END, \
+         CASE WHEN sequence % 20 = 1 THEN 'expired' WHEN sequence % 10 > 0 THEN 'answered' END, CASE WHEN sequence % 10 > 0 THEN created_at END \
      FROM messages WHERE kind = 'text'; \
      SELECT pg_stat_force_next_flush()";
 
