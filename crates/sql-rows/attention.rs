@@ -5,9 +5,9 @@ use diesel::sql_types::{Bool, Nullable, Text};
 use domain::account::PersonName;
 use domain::attention::{
     Adapter, AnsweredBy, Asker, AttentionItem, AttentionKind, AttentionOutcome, AttentionSearch,
-    AttentionState, SHOWN_CHARS,
+    AttentionState, SHOWN_APPROVAL_CHARS, SHOWN_CHARS,
 };
-use domain::id::{ChatId, MessageId, UserId};
+use domain::id::{ChatId, MessageId, ParticipantId, UserId};
 
 use crate::error::Fault;
 use crate::message::row::stored_mentions;
@@ -95,9 +95,10 @@ impl ItemRow {
             first: user.first_name.unwrap_or_default(),
             last: user.last_name.unwrap_or_default(),
         };
+        let kind = row::word(&own.kind, AttentionKind::parse)?;
         Ok(AttentionItem {
             message: MessageId::new(own.message_id.0),
-            kind: row::word(&own.kind, AttentionKind::parse)?,
+            kind,
             is_blocking: own.is_blocking,
             chat: ChatId::new(own.chat_id.0),
             title: own.title,
@@ -106,7 +107,7 @@ impl ItemRow {
                 handle: message.sender_handle,
                 name: message.sender_name,
             },
-            summary: AttentionItem::summary_of(&message.beginning, &mentions),
+            summary: AttentionItem::summary_of(&message.beginning, &mentions, kind.shown_chars()),
             default: own.default_answer,
             approval: adapter.zip(own.token),
             created_at: own.created_at.0,
@@ -132,8 +133,9 @@ fn shown() -> String {
              CASE messages.sender_kind \
                  WHEN 'User' THEN (SELECT sender.handle FROM users AS sender WHERE sender.id = messages.sender_id) \
                  ELSE (SELECT agents.handle FROM agents WHERE agents.id = messages.sender_id) END AS sender_handle, \
-             substr(messages.content, 1, {}) AS beginning, messages.mentions, \
+             substr(messages.content, 1, CASE item.kind WHEN 'approval' THEN {} ELSE {} END) AS beginning, messages.mentions, \
              item.answered_by, users.handle AS user_handle, users.first_name, users.last_name",
+        SHOWN_APPROVAL_CHARS * 4,
         SHOWN_CHARS * 4,
     )
 }
@@ -235,26 +237,40 @@ pub(super) use can_be_answered;
 pub(super) const INSERT: &str = "INSERT INTO attention_items (message_id, chat_id, sender_id, kind, is_blocking, adapter, token, \
      default_answer, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// Ends the items of a chat that have expired, and an earlier approval request with the same token. Values: the current
-/// time, the chat, the current time, the sender, and the token.
+/// Ends the items of a chat that have expired. Values: the current time, the chat, and the current time.
 pub(super) const EXPIRE: &str = "UPDATE attention_items SET outcome = 'expired', ended_at = ? WHERE chat_id = ? AND outcome IS NULL \
-     AND expires_at IS NOT NULL AND (expires_at <= ? OR kind = 'approval' AND sender_id = ? AND token = ?)";
+     AND expires_at IS NOT NULL AND expires_at <= ?";
 
-/// Ends an item. Values: outcome, time, user, and text; the item, its chat, and its asker, if that matters; and
-/// whether it can be an approval request.
+/// Ends earlier approval requests with the token of a new one, even expired ones: an answer would be taken for one to
+/// the new request. Values: time, chat, sender, and token.
+pub(super) const SUPERSEDE: &str = "UPDATE attention_items SET outcome = 'resolved', ended_at = ? WHERE chat_id = ? AND sender_id = ? \
+     AND token = ? AND kind = 'approval' AND (outcome IS NULL OR outcome = 'expired')";
+
+/// Ends an item. Values: outcome, time, user, and text; the item, its chat, and its asker; and whether it can be an
+/// approval request.
 pub(super) const CLOSE: &str = "UPDATE attention_items SET outcome = ?, ended_at = ?, answered_by = ?, answer_id = ? \
-     WHERE message_id = ? AND chat_id = ? AND sender_id = coalesce(?, sender_id) \
+     WHERE message_id = ? AND chat_id = ? AND sender_id = ? \
      AND (outcome IS NULL OR outcome = 'expired') AND kind NOT IN ('deadline', 'held', 'budget') \
      AND (kind <> 'approval' OR ?) RETURNING message_id";
 
-/// Ends open approval requests. Values: outcome, time, user, and text; the chat, the asker, and the token.
+/// Ends open approval requests. Values: outcome, time, user, and text; the chat, the asker, the token, and the adapter.
 pub(super) const DECIDE: &str = "UPDATE attention_items SET outcome = ?, ended_at = ?, answered_by = ?, answer_id = ? \
-     WHERE chat_id = ? AND outcome IS NULL AND expires_at IS NOT NULL AND kind = 'approval' AND sender_id = ? AND token = ? \
+     WHERE chat_id = ? AND outcome IS NULL AND kind = 'approval' AND sender_id = ? AND token = ? AND adapter = ? \
      RETURNING message_id";
 
-/// Ends the notices of a hold that has ended. Values: time, chat, and token.
+/// Ends the notices of a hold that has ended, in whatever room: a tree can span several. Values: time and token.
 pub(super) const RELEASE: &str = "UPDATE attention_items SET outcome = 'resolved', ended_at = ? \
-     WHERE chat_id = ? AND outcome IS NULL AND kind = 'held' AND token = ?";
+     WHERE token = ? AND outcome IS NULL AND kind = 'held'";
+
+/// Returns whether a user is of the organization of the room, or of the asking agent's owner. Values: room, asker, user.
+macro_rules! may_dismiss {
+    () => {
+        "SELECT coalesce(users.organization_id = (SELECT chats.organization_id FROM chats WHERE chats.id = ?), FALSE) \
+         OR EXISTS (SELECT 1 FROM agents JOIN users AS owner ON owner.id = agents.owner_id \
+         WHERE agents.id = ? AND owner.organization_id = users.organization_id) FROM users WHERE users.id = ?"
+    };
+}
+pub(super) use may_dismiss;
 
 /// Names the hold that a notice is about. Values: token, item.
 pub(super) const NAME_HOLD: &str = "UPDATE attention_items SET token = ? WHERE message_id = ?";
@@ -262,3 +278,11 @@ pub(super) const NAME_HOLD: &str = "UPDATE attention_items SET token = ? WHERE m
 /// Dismisses an item. Values: time, user, item.
 pub(super) const DISMISS: &str = "UPDATE attention_items SET outcome = 'dismissed', ended_at = ?, answered_by = ?, answer_id = NULL \
      WHERE message_id = ? AND (outcome IS NULL OR outcome = 'expired')";
+
+/// Each asker with each adapter.
+pub(super) fn pairs(
+    askers: &[ParticipantId],
+    adapters: &[Adapter],
+) -> impl Iterator<Item = (ParticipantId, Adapter)> {
+    askers.iter().flat_map(|asker| adapters.iter().map(|adapter| (*asker, *adapter)))
+}

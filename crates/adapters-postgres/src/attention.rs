@@ -22,7 +22,7 @@ use domain::message::{Message, NewMessage};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
-use row::{ItemRow, bind_list, can_be_answered};
+use row::{ItemRow, bind_list, can_be_answered, may_dismiss, pairs};
 use uuid::Uuid;
 
 use crate::PostgresStore;
@@ -104,6 +104,13 @@ async fn dismiss_on(
         Ok(found) => found,
         Err(ended) => return Ok(ended),
     };
+    let may = statement::<Bool>(may_dismiss!())
+        .bind::<SqlUuid, _>(found.chat.uuid())
+        .bind::<SqlUuid, _>(found.sender.id.uuid())
+        .bind::<SqlUuid, _>(by.user.uuid());
+    if !may.get_result::<bool>(&mut db).await? {
+        return Ok(Err(DismissRefused::Guest));
+    }
     statement::<()>(row::DISMISS)
         .bind::<Timestamptz, _>(At(now))
         .bind::<Nullable<SqlUuid>, _>(Some(by.user.uuid()))
@@ -140,6 +147,7 @@ pub(crate) async fn apply_on(
             AttentionEffect::Opens(new) => open_on(db, &new, message).await?,
             AttentionEffect::Closes(closed) => {
                 let (chat, at) = (message.chat_id, message.created_at);
+                let closed = closed.told_by(message);
                 let ended = closed_on(db, &closed, message).await?;
                 let Some(by) = closed.by else { continue };
                 let entry =
@@ -162,10 +170,17 @@ async fn open_on(mut db: &Db, new: &NewItem, message: &Message) -> Result<(), Fa
         .bind::<Timestamptz, _>(at)
         .bind::<SqlUuid, _>(message.chat_id.uuid())
         .bind::<Timestamptz, _>(at)
-        .bind::<SqlUuid, _>(message.sender.uuid())
-        .bind::<Nullable<Text>, _>(new.token.as_deref())
         .execute(&mut db)
         .await?;
+    if let Some(token) = &new.token {
+        statement::<()>(row::SUPERSEDE)
+            .bind::<Timestamptz, _>(at)
+            .bind::<SqlUuid, _>(message.chat_id.uuid())
+            .bind::<SqlUuid, _>(message.sender.uuid())
+            .bind::<Text, _>(token.as_str())
+            .execute(&mut db)
+            .await?;
+    }
     statement::<()>(row::INSERT)
         .bind::<SqlUuid, _>(message.id.uuid())
         .bind::<SqlUuid, _>(message.chat_id.uuid())
@@ -188,22 +203,24 @@ async fn closed_on(mut db: &Db, closed: &ClosedItem, message: &Message) -> Resul
     let by = closed.by.map(UserId::uuid);
     let answer = by.map(|_| message.id.uuid());
     let outcome = closed.outcome.as_str();
+    let mut all = Vec::new();
     match &closed.which {
-        WhichItem::Of { message: item, asker, can_be_approval } => {
-            let close = statement::<SqlUuid>(row::CLOSE)
-                .bind::<Text, _>(outcome)
-                .bind::<Timestamptz, _>(at)
-                .bind::<Nullable<SqlUuid>, _>(by)
-                .bind::<Nullable<SqlUuid>, _>(answer)
-                .bind::<SqlUuid, _>(item.uuid())
-                .bind::<SqlUuid, _>(chat)
-                .bind::<Nullable<SqlUuid>, _>(asker.map(|asker| asker.uuid()))
-                .bind::<Bool, _>(*can_be_approval);
-            Ok(close.load::<Uuid>(&mut db).await?)
-        }
-        WhichItem::Approval { token, askers } => {
-            let mut all = Vec::new();
+        WhichItem::Of { message: item, askers, can_be_approval } => {
             for asker in askers {
+                let close = statement::<SqlUuid>(row::CLOSE)
+                    .bind::<Text, _>(outcome)
+                    .bind::<Timestamptz, _>(at)
+                    .bind::<Nullable<SqlUuid>, _>(by)
+                    .bind::<Nullable<SqlUuid>, _>(answer)
+                    .bind::<SqlUuid, _>(item.uuid())
+                    .bind::<SqlUuid, _>(chat)
+                    .bind::<SqlUuid, _>(asker.uuid())
+                    .bind::<Bool, _>(*can_be_approval);
+                all.extend(close.load::<Uuid>(&mut db).await?);
+            }
+        }
+        WhichItem::Approval { token, adapters, askers } => {
+            for (asker, adapter) in pairs(askers, adapters) {
                 let decide = statement::<SqlUuid>(row::DECIDE)
                     .bind::<Text, _>(outcome)
                     .bind::<Timestamptz, _>(at)
@@ -211,12 +228,13 @@ async fn closed_on(mut db: &Db, closed: &ClosedItem, message: &Message) -> Resul
                     .bind::<Nullable<SqlUuid>, _>(answer)
                     .bind::<SqlUuid, _>(chat)
                     .bind::<SqlUuid, _>(asker.uuid())
-                    .bind::<Text, _>(token.as_str());
+                    .bind::<Text, _>(token.as_str())
+                    .bind::<Text, _>(adapter.as_str());
                 all.extend(decide.load::<Uuid>(&mut db).await?);
             }
-            Ok(all)
         }
     }
+    Ok(all)
 }
 
 /// Names the hold that a stored notice is about.
@@ -241,7 +259,6 @@ pub(crate) async fn release_on(
     for token in ended_tokens(message, by) {
         statement::<()>(row::RELEASE)
             .bind::<Timestamptz, _>(At(now))
-            .bind::<SqlUuid, _>(message.chat_id.uuid())
             .bind::<Text, _>(token)
             .execute(&mut db)
             .await?;

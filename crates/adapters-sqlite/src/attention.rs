@@ -19,7 +19,7 @@ use domain::id::{MessageId, ParticipantId, SubjectId, UserId};
 use domain::message::{Message, NewMessage};
 use domain::store::StoreError;
 use domain::time::Timestamp;
-use row::{ItemRow, bind_list, can_be_answered};
+use row::{ItemRow, bind_list, can_be_answered, may_dismiss, pairs};
 
 use crate::SqliteStore;
 use crate::audit;
@@ -85,6 +85,13 @@ fn dismiss_on(
         Ok(found) => found,
         Err(ended) => return Ok(ended),
     };
+    let may = statement!(may_dismiss!() => Bool)
+        .bind::<Binary, _>(Id(found.chat.uuid()))
+        .bind::<Binary, _>(Id(found.sender.id.uuid()))
+        .bind::<Binary, _>(Id(by.user.uuid()));
+    if !may.get_result::<bool>(connection)? {
+        return Ok(Err(DismissRefused::Guest));
+    }
     statement!(row::DISMISS)
         .bind::<BigInt, _>(At(now))
         .bind::<Nullable<Binary>, _>(Some(Id(by.user.uuid())))
@@ -113,7 +120,8 @@ pub(crate) fn apply_on(
         AttentionEffect::Opens(new) => open_on(connection, new, message),
         AttentionEffect::Closes(closed) => {
             let at = message.created_at;
-            for item in closed_on(connection, closed, message)? {
+            let closed = closed.clone().told_by(message);
+            for item in closed_on(connection, &closed, message)? {
                 if let Some(by) = closed.by {
                     let entry = AuditEntry::attention_ended(
                         MessageId::new(item.0),
@@ -137,9 +145,15 @@ fn open_on(connection: &mut SqliteConnection, new: &NewItem, message: &Message) 
         .bind::<BigInt, _>(at)
         .bind::<Binary, _>(Id(message.chat_id.uuid()))
         .bind::<BigInt, _>(at)
-        .bind::<Binary, _>(Id(message.sender.uuid()))
-        .bind::<Nullable<Text>, _>(new.token.as_deref())
         .execute(connection)?;
+    if let Some(token) = &new.token {
+        statement!(row::SUPERSEDE)
+            .bind::<BigInt, _>(at)
+            .bind::<Binary, _>(Id(message.chat_id.uuid()))
+            .bind::<Binary, _>(Id(message.sender.uuid()))
+            .bind::<Text, _>(token.as_str())
+            .execute(connection)?;
+    }
     statement!(row::INSERT)
         .bind::<Binary, _>(Id(message.id.uuid()))
         .bind::<Binary, _>(Id(message.chat_id.uuid()))
@@ -165,35 +179,38 @@ fn closed_on(
     let by = closed.by.map(|user| Id(user.uuid()));
     let answer = by.map(|_| Id(message.id.uuid()));
     let outcome = closed.outcome.as_str();
+    let mut all = Vec::new();
     match &closed.which {
-        WhichItem::Of { message: item, asker, can_be_approval } => {
-            let close = statement!(row::CLOSE => Binary)
-                .bind::<Text, _>(outcome)
-                .bind::<BigInt, _>(at)
-                .bind::<Nullable<Binary>, _>(by)
-                .bind::<Nullable<Binary>, _>(answer)
-                .bind::<Binary, _>(Id(item.uuid()))
-                .bind::<Binary, _>(chat)
-                .bind::<Nullable<Binary>, _>(asker.map(|asker| Id(asker.uuid())))
-                .bind::<Bool, _>(*can_be_approval);
-            Ok(close.load::<Id>(connection)?)
-        }
-        WhichItem::Approval { token, askers } => {
-            let mut all = Vec::new();
+        WhichItem::Of { message: item, askers, can_be_approval } => {
             for asker in askers {
+                let close = statement!(row::CLOSE => Binary)
+                    .bind::<Text, _>(outcome)
+                    .bind::<BigInt, _>(at)
+                    .bind::<Nullable<Binary>, _>(by)
+                    .bind::<Nullable<Binary>, _>(answer)
+                    .bind::<Binary, _>(Id(item.uuid()))
+                    .bind::<Binary, _>(chat)
+                    .bind::<Binary, _>(Id(ParticipantId::uuid(*asker)))
+                    .bind::<Bool, _>(*can_be_approval);
+                all.extend(close.load::<Id>(connection)?);
+            }
+        }
+        WhichItem::Approval { token, adapters, askers } => {
+            for (asker, adapter) in pairs(askers, adapters) {
                 let decide = statement!(row::DECIDE => Binary)
                     .bind::<Text, _>(outcome)
                     .bind::<BigInt, _>(at)
                     .bind::<Nullable<Binary>, _>(by)
                     .bind::<Nullable<Binary>, _>(answer)
                     .bind::<Binary, _>(chat)
-                    .bind::<Binary, _>(Id(ParticipantId::uuid(*asker)))
-                    .bind::<Text, _>(token.as_str());
+                    .bind::<Binary, _>(Id(ParticipantId::uuid(asker)))
+                    .bind::<Text, _>(token.as_str())
+                    .bind::<Text, _>(Adapter::as_str(adapter));
                 all.extend(decide.load::<Id>(connection)?);
             }
-            Ok(all)
         }
     }
+    Ok(all)
 }
 
 /// Names the hold that a stored notice is about.
@@ -216,11 +233,7 @@ pub(crate) fn release_on(
     now: Timestamp,
 ) -> Result<(), Fault> {
     for token in ended_tokens(message, by) {
-        statement!(row::RELEASE)
-            .bind::<BigInt, _>(At(now))
-            .bind::<Binary, _>(Id(message.chat_id.uuid()))
-            .bind::<Text, _>(token)
-            .execute(connection)?;
+        statement!(row::RELEASE).bind::<BigInt, _>(At(now)).bind::<Text, _>(token).execute(connection)?;
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ pub(crate) async fn list(
     let window = query.page.window(scope)?;
     let page = attention.list(caller, query.filter, window.request.clone()).await?;
     let now = attention.now();
-    let views = page.rows.iter().map(|line| AttentionView::new(line, now));
+    let views = page.rows.iter().map(|line| AttentionView::listed(line, now));
     Ok(List::ok(views, window.metadata(&page)))
 }
 

@@ -122,12 +122,12 @@ tools! {
         "Search the facts that you, or other agents of your organization, have stored.";
     /// Lists what waits for the human.
     Attention = "attention", Users, Filter, false, attention::list,
-        "List everything that waits for you in all rooms: what blocks an agent first, then the oldest. `answers` says what \
-         can be done: approve takes an answer, retry and dead_letter are tools.";
+        "List everything that waits for you in all rooms: what blocks an agent first, then the oldest. `answers` lists the \
+         possible actions: use `approve` to answer, decide, or dismiss, and `retry` and `dead_letter` for work.";
     /// Answers what waits for the human.
     Approve = "approve", Users, Filter, true, attention::approve,
-        "Answer an item of the attention list as yourself: with a decision on an approval or a contact request, with a \
-         text for a question, or dismiss it.";
+        "Answer an item of the attention list in the name of your human, whose decision it is: with a decision on an \
+         approval or a contact request, with a text for a question, or dismiss it.";
     /// Lists work.
     Work = "work", Users, Filter, false, work::list,
         "List messages that your agents have not handled, the oldest first, with the state and the errors of their \
@@ -174,7 +174,7 @@ impl Tool {
     pub(crate) fn shown(self, session: &Session) -> ShownTool {
         let annotations = ToolAnnotations::new()
             .read_only(!self.is_change())
-            .destructive(self == Self::DeadLetter)
+            .destructive(matches!(self, Self::DeadLetter | Self::Approve))
             .open_world(false);
         ShownTool::new(self.name(), self.about(), Arc::new(self.schema(session.only_room().is_some())))
             .with_annotations(annotations)

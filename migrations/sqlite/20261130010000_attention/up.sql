@@ -20,4 +20,6 @@ CREATE TABLE attention_items (
 CREATE INDEX attention_open ON attention_items (chat_id, is_blocking DESC, created_at, message_id) WHERE outcome IS NULL;
 -- Those that expire.
 CREATE INDEX attention_expiring ON attention_items (chat_id, expires_at) WHERE outcome IS NULL AND expires_at IS NOT NULL;
+-- By the token of an approval request or a hold.
+CREATE INDEX attention_tokens ON attention_items (token, chat_id) WHERE token IS NOT NULL;
 CREATE INDEX attention_of_room ON attention_items (chat_id, created_at DESC, message_id DESC);

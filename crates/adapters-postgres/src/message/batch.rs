@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::attention::AttentionEffect;
+use domain::attention::{AttentionEffect, ClosedItem, WhichItem};
 use domain::chat::{MemberState, ParticipantStatus};
 use domain::delivery::HeldBy;
 use domain::file::File;
@@ -193,8 +193,13 @@ async fn decided_on(
         if let (Ok(_), Some(keyed)) = (&outcome, &new.keyed) {
             written_keys.insert(key(keyed), (index, new));
         }
-        if let (Ok(_), Some(answered)) = (&outcome, new.answers) {
-            answerable.remove(&answered.item);
+        // The first answer counts, also one that was typed.
+        if let (
+            Ok(_),
+            Some(AttentionEffect::Closes(ClosedItem { which: WhichItem::Of { message, .. }, .. })),
+        ) = (&outcome, AttentionEffect::of(new))
+        {
+            answerable.remove(&message);
         }
         decided.outcomes.push(outcome);
     }
@@ -462,13 +467,14 @@ pub(super) async fn write_on(
     decided.version = chats?;
     decided.follow(&causes, |_, _| None);
     usage::add_on(db, decided.stored()).await?;
+    file::attach_on(db, decided.stored()).await?;
+    hold::hold_on(db, decided).await?;
+    // Behind the holds: an answer that is held ends nothing.
     let effects = news
         .iter()
         .zip(&decided.outcomes)
         .filter_map(|(new, outcome)| Some((AttentionEffect::of(new)?, &outcome.as_ref().ok()?.message)));
     attention::apply_on(db, effects).await?;
-    file::attach_on(db, decided.stored()).await?;
-    hold::hold_on(db, decided).await?;
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {
             let Message { id, chat_id, .. } = appended.message;

@@ -80,6 +80,9 @@ pub enum DismissAttentionError {
     /// It was answered or dismissed before, by this user, or its asker has resolved it.
     #[error("the item was answered before")]
     Ended(Option<AnsweredBy>),
+    /// The user is a guest in the room, and the asker is not of their organization.
+    #[error("guests cannot dismiss what others wait for")]
+    Guest,
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -167,6 +170,7 @@ impl AttentionService {
         self.attention.dismiss_attention(command).await?.map_err(|refused| match refused {
             DismissRefused::NotFound => DismissAttentionError::NotFound,
             DismissRefused::Ended(by) => DismissAttentionError::Ended(by),
+            DismissRefused::Guest => DismissAttentionError::Guest,
         })
     }
 }

@@ -116,16 +116,21 @@ pub fn said(content: &str) -> Option<Said> {
     TEMPLATES.iter().find_map(|template| template.said(text))
 }
 
-/// The token in a reply to a request: a word for the decision, and the token. Not all adapters take more.
-pub fn replied(content: &str) -> Option<&str> {
+/// The token in a reply to a request, and the adapters that understand the reply: a word for the decision, and the token. Not
+/// all adapters take more.
+pub fn replied(content: &str) -> Option<(&str, Vec<Adapter>)> {
     let mut words = without_mentions(content).split_whitespace();
     let (Some(word), Some(token), None) = (words.next(), words.next(), words.next()) else { return None };
     let is_meant = |reply: &str| {
         let meant = reply.trim_end_matches(MARK).trim_end();
         meant.eq_ignore_ascii_case(word)
     };
-    let mut replies = TEMPLATES.iter().flat_map(|template| template.replies);
-    (token.len() <= MAX_TOKEN_BYTES && replies.any(|(_, reply)| is_meant(reply))).then_some(token)
+    if token.len() > MAX_TOKEN_BYTES {
+        return None;
+    }
+    let takes = |template: &&Template| template.replies.iter().any(|(_, reply)| is_meant(reply));
+    let adapters = TEMPLATES.iter().filter(takes).map(|template| template.adapter).collect::<Vec<_>>();
+    (!adapters.is_empty()).then_some((token, adapters))
 }
 
 impl Adapter {
@@ -261,10 +266,17 @@ mod tests {
             assert_eq!(adapter.reply(decision, "t").as_deref(), reply, "{adapter:?} {decision:?}");
             assert_eq!(adapter.decisions().any(|one| one == decision), reply.is_some());
             if let Some(reply) = reply {
-                assert_eq!(replied(&format!("{MARKER}{reply}")), Some("t"), "{reply}");
+                let (token, adapters) = replied(&format!("{MARKER}{reply}")).unwrap();
+                assert_eq!((token, adapters.contains(&adapter)), ("t", true), "{reply}");
             }
         }
-        assert_eq!(replied("@ann/bot @ben /APPROVE a-1"), Some("a-1"));
+        let understood = |reply| replied(reply).unwrap().1;
+        assert_eq!(
+            replied("@ann/bot @ben /APPROVE a-1"),
+            Some(("a-1", vec![Adapter::Codex, Adapter::Claude]))
+        );
+        assert_eq!(understood("/approve-session a-1"), [Adapter::Codex]);
+        assert_eq!(understood("approve a-1"), [Adapter::OpenCode]);
         for none in [
             "/approve",
             "/approve a-1 please",

@@ -10,6 +10,7 @@ use crate::budget::{Budget, BudgetScope};
 use crate::delivery::HeldBy;
 use crate::id::{MessageId, ParticipantId, SubjectId, UserId};
 use crate::message::{Cause, MentionKind, Message, MessageKind, NewMessage};
+use crate::text::without_nul;
 use crate::time::Timestamp;
 use crate::usage::Day;
 
@@ -43,8 +44,8 @@ pub enum WhichItem {
     Of {
         /// The message.
         message: MessageId,
-        /// Only if this agent has asked.
-        asker: Option<ParticipantId>,
+        /// Only if one of these has asked.
+        askers: Vec<ParticipantId>,
         /// Set if it can be an approval request, which only a decision ends.
         can_be_approval: bool,
     },
@@ -52,9 +53,19 @@ pub enum WhichItem {
     Approval {
         /// The token.
         token: String,
+        /// The adapters that understand what was said.
+        adapters: Vec<Adapter>,
         /// The agents.
         askers: Vec<ParticipantId>,
     },
+}
+
+impl WhichItem {
+    const fn askers_mut(&mut self) -> &mut Vec<ParticipantId> {
+        match self {
+            Self::Of { askers, .. } | Self::Approval { askers, .. } => askers,
+        }
+    }
 }
 
 /// Items that a message ends.
@@ -73,6 +84,21 @@ pub struct ClosedItem {
 impl ClosedItem {
     const fn by_asker(which: WhichItem, outcome: AttentionOutcome) -> Self {
         Self { which, outcome, by: None, is_of_command: false }
+    }
+
+    /// As the stored message closes items: those who are to get it, and do not while it is held, still wait for an answer.
+    #[must_use]
+    pub fn told_by(mut self, message: &Message) -> Self {
+        if self.by.is_some() {
+            let is_told = |asker: &ParticipantId| {
+                let mut deliveries = message.deliveries.iter();
+                deliveries.any(|one| {
+                    Some(one.agent()) == asker.agent() && one.is_addressed() && one.held_by().is_none()
+                })
+            };
+            self.which.askers_mut().retain(is_told);
+        }
+        self
     }
 }
 
@@ -105,13 +131,14 @@ impl AttentionEffect {
             return Some(Self::Opens(notice(metadata, new.now)));
         }
         if let Some(message) = text("resolves").and_then(MessageId::parse) {
-            let which = WhichItem::Of { message, asker: Some(new.sender), can_be_approval: false };
+            let which = WhichItem::Of { message, askers: vec![new.sender], can_be_approval: false };
             return Some(Self::Closes(ClosedItem::by_asker(which, AttentionOutcome::Resolved)));
         }
         // What agents of other versions write there is not refused, so it is ignored if it means nothing.
         let expires_at = text("expires_at").and_then(Timestamp::parse);
         let expires_at = expires_at.filter(|at| *at > new.now && *at <= new.now.plus(MAX_WAIT));
         let default = text("default").filter(|text| text.chars().count() <= MAX_DEFAULT_CHARS);
+        let default = default.filter(|text| without_nul(text).is_ok());
         Some(Self::Opens(NewItem {
             kind: text("kind").and_then(AttentionKind::parse).unwrap_or(AttentionKind::Question),
             is_blocking: is_blocking(metadata),
@@ -134,7 +161,8 @@ impl AttentionEffect {
                 expires_at: Some(new.now.plus(approval::WAIT)),
             })),
             Said::Settled { token, has_timed_out } => {
-                let which = WhichItem::Approval { token, askers: vec![new.sender] };
+                let (adapters, askers) = (Adapter::ALL.to_vec(), vec![new.sender]);
+                let which = WhichItem::Approval { token, adapters, askers };
                 let outcome =
                     if has_timed_out { AttentionOutcome::Expired } else { AttentionOutcome::Resolved };
                 Some(Self::Closes(ClosedItem::by_asker(which, outcome)))
@@ -144,15 +172,15 @@ impl AttentionEffect {
 
     /// An answer that names its item, or a reply that was typed in the room.
     fn of_human(new: &NewMessage, user: UserId) -> Option<Self> {
+        let mentioned = new.mentions.iter().filter(|mention| mention.kind == MentionKind::Mention);
+        let askers = mentioned.map(|mention| mention.id).filter(|id| id.agent().is_some()).collect();
         let which = if let Some(answered) = new.answers {
-            WhichItem::Of { message: answered.item, asker: None, can_be_approval: true }
-        } else if let Some(token) = approval::replied(&new.content) {
-            let mentioned = new.mentions.iter().filter(|mention| mention.kind == MentionKind::Mention);
-            let agents = mentioned.map(|mention| mention.id).filter(|id| id.agent().is_some());
-            WhichItem::Approval { token: token.to_owned(), askers: agents.collect() }
+            WhichItem::Of { message: answered.item, askers, can_be_approval: true }
+        } else if let Some((token, adapters)) = approval::replied(&new.content) {
+            WhichItem::Approval { token: token.to_owned(), adapters, askers }
         } else {
             let Cause::Known(place) = new.cause else { return None };
-            WhichItem::Of { message: place.message?, asker: None, can_be_approval: false }
+            WhichItem::Of { message: place.message?, askers, can_be_approval: false }
         };
         let is_of_command = new.answers.is_some_and(|answered| answered.is_of_command);
         let (outcome, by) = (AttentionOutcome::Answered, Some(user));

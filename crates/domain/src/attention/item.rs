@@ -11,6 +11,12 @@ use crate::words::words;
 /// The maximum number of characters of a shown text.
 pub const SHOWN_CHARS: usize = 500;
 
+/// The same of an approval request: it is decided by what is shown.
+pub const SHOWN_APPROVAL_CHARS: usize = 4_000;
+
+/// The end of a text that is not shown whole.
+const CUT: char = '…';
+
 words! {
     /// The kind of an item.
     AttentionKind {
@@ -61,6 +67,11 @@ impl AttentionKind {
     /// Returns whether the server has posted it: nobody waits for an answer.
     pub const fn is_notice(self) -> bool {
         matches!(self, Self::Deadline | Self::Held | Self::Budget)
+    }
+
+    /// The maximum number of characters that are shown of its text.
+    pub const fn shown_chars(self) -> usize {
+        if matches!(self, Self::Approval) { SHOWN_APPROVAL_CHARS } else { SHOWN_CHARS }
     }
 }
 
@@ -141,19 +152,22 @@ impl AttentionItem {
     }
 
     /// The shown part of a text, with the handles of those whom it mentions.
-    pub fn summary_of(beginning: &str, mentions: &[Mention]) -> String {
+    pub fn summary_of(beginning: &str, mentions: &[Mention], most_chars: usize) -> String {
         let shown = mentions.iter().fold(beginning.to_owned(), |text, mention| {
             text.replace(&mention.marker(), &format!("@{}", mention.handle))
         });
-        match shown.char_indices().nth(SHOWN_CHARS) {
-            Some((end, _)) => format!("{}…", shown[..end].trim_end()),
+        match shown.char_indices().nth(most_chars) {
+            Some((end, _)) => format!("{}{CUT}", shown[..end].trim_end()),
             None => shown,
         }
     }
 
-    /// The decisions that its asker understands.
+    /// The decisions that its asker understands. A request that is not shown in full cannot be approved here.
     pub fn decisions(&self) -> Vec<Decision> {
-        self.approval.as_ref().map(|(adapter, _)| adapter.decisions().collect()).unwrap_or_default()
+        let Some((adapter, _)) = &self.approval else { return Vec::new() };
+        // No adapter ends its request like this.
+        let is_whole = !self.summary.ends_with(CUT);
+        adapter.decisions().filter(|decision| is_whole || *decision == Decision::Decline).collect()
     }
 }
 

@@ -66,12 +66,17 @@ impl WorkLine {
         }
     }
 
+    /// Returns whether all of it is out of the queue already.
+    pub fn is_dead(&self) -> bool {
+        self.flags == [WorkFlag::Dead]
+    }
+
     /// What it is about, in a sentence.
     pub fn summary(&self) -> String {
-        let messages =
-            if self.count == 1 { "1 message".to_owned() } else { format!("{} messages", self.count) };
         let flags = self.flags.iter().map(|flag| flag.as_str()).collect::<Vec<_>>().join(", ");
-        format!("@{} has not handled {messages}: {flags}.", self.agent.handle)
+        let (count, handle) = (self.count, &self.agent.handle);
+        let (messages, need) = if count == 1 { ("message", "needs") } else { ("messages", "need") };
+        format!("{count} {messages} of @{handle} {need} attention: {flags}.")
     }
 }
 

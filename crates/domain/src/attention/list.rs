@@ -1,5 +1,7 @@
 //! Listing what waits for a human.
 
+use std::time::Duration;
+
 use super::item::{AttentionId, AttentionState};
 use super::line::{AttentionLine, Place, WorkLine};
 use super::port::AttentionSearch;
@@ -10,11 +12,14 @@ use crate::id::ChatId;
 use crate::page::{Page, PageRequest, Slice};
 use crate::store::StoreError;
 use crate::time::Timestamp;
-use crate::work::{ListWorkError, WorkFilter, WorkFlag, WorkScope};
+use crate::work::{ListWorkError, WorkFilter, WorkFlag, WorkItem, WorkScope};
 
 /// The number of items of each flag, and of contact requests, that a list examines: the oldest items, and the newest
 /// requests.
 const EXAMINED: u32 = 100;
+
+/// The time for which a message waits whose agent has used up its attempts.
+const DEAD_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The filters of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,7 +103,8 @@ impl AttentionService {
                 Err(ListWorkError::NotAdmin(_)) => Vec::new(),
                 Err(ListWorkError::Store(error)) => return Err(error),
             };
-            flagged.extend(items.into_iter().map(|item| (item, flag)));
+            let items = items.into_iter().filter(|item| flag != WorkFlag::Dead || is_news(item, self.now()));
+            flagged.extend(items.map(|item| (item, flag)));
         }
         Ok(WorkLine::of(flagged))
     }
@@ -116,6 +122,12 @@ impl AttentionService {
         let pending = received.rows.into_iter().filter(|request| request.status == RequestStatus::Pending);
         Ok(pending.map(AttentionLine::Contact).collect())
     }
+}
+
+/// Returns whether a dead item is one that nobody has ended, and that has ended lately.
+fn is_news(item: &WorkItem, now: Timestamp) -> bool {
+    let dead = item.delivery.dead();
+    dead.is_some_and(|dead| dead.is_exhausted() && now.since(dead.at) < DEAD_FOR)
 }
 
 fn examined() -> PageRequest {

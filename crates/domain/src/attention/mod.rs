@@ -25,7 +25,7 @@ pub use approval::{Adapter, Decision};
 pub use effect::{AttentionEffect, ClosedItem, NewItem, WhichItem, ended_tokens, hold_token};
 pub use item::{
     AnsweredBy, Asker, AttentionId, AttentionItem, AttentionKind, AttentionOutcome, AttentionState,
-    SHOWN_CHARS,
+    SHOWN_APPROVAL_CHARS, SHOWN_CHARS,
 };
 pub use line::{AttentionLine, Place, WorkLine};
 pub use list::AttentionFilter;

@@ -45,6 +45,8 @@ pub enum DismissRefused {
     NotFound,
     /// It has ended: somebody answered or dismissed it, or it was resolved.
     Ended(Option<AnsweredBy>),
+    /// The user is a guest: of another organization than the room, and than the owner of the agent that asks.
+    Guest,
 }
 
 impl DismissAttention {

@@ -2,7 +2,7 @@
 
 use domain::attention::{
     AnsweredBy, Asker, AttentionId, AttentionItem, AttentionLine, AttentionOutcome, AttentionState, Decision,
-    WorkLine,
+    SHOWN_CHARS, WorkLine,
 };
 use domain::contact::{ContactRequest, RequestStatus};
 use domain::id::{AgentId, ChatId, ContactRequestId, MessageId, ParticipantId, UserId};
@@ -31,7 +31,7 @@ pub struct AttentionView<'a> {
     chat: Option<AttentionChatView<'a>>,
     /// Who asks: an agent, or the sender of a contact request. For work, the agent. Null for notices of the server.
     asker: Option<AskerView<'a>>,
-    /// The first 500 characters of the text, with `@handle` for mentions.
+    /// The first 500 characters of the text, of an approval 4,000, with `@handle` for mentions.
     summary: String,
     /// The event or text in the room; for work, the oldest message. Null for contact requests.
     #[schema(value_type = Option<super::Id>)]
@@ -41,10 +41,11 @@ pub struct AttentionView<'a> {
     /// When the asker stops waiting. Null if it does not.
     #[schema(value_type = Option<super::Instant>)]
     expires_at: Option<Shown<Timestamp>>,
-    /// What the asker does if nobody answers in time, if it said so.
+    /// What the asker does if nobody answers in time, if it said so; in a list, the first 500 characters.
     default: Option<&'a str>,
     /// What can be done: `answer` with a text, a decision (`approve`, `approve_session`, `decline`), `dismiss`; for work,
-    /// `retry` and `dead_letter`, with the operations on work. Empty if it was answered.
+    /// `retry` and `dead_letter`, with the operations on work. Empty if it was answered. An approval that is too long to be
+    /// shown whole can only be declined here.
     answers: Vec<&'static str>,
     /// The user who answered or dismissed it.
     answered_by: Option<AnsweredByView<'a>>,
@@ -117,6 +118,14 @@ impl<'a> AttentionView<'a> {
         }
     }
 
+    /// Shows a line of a list, with the beginning of its default only.
+    pub fn listed(line: &'a AttentionLine, now: Timestamp) -> Self {
+        let view = Self::new(line, now);
+        let beginning =
+            |text: &'a str| text.char_indices().nth(SHOWN_CHARS).map_or(text, |(end, _)| &text[..end]);
+        Self { default: view.default.map(beginning), ..view }
+    }
+
     /// Shows an item as it is at `now`.
     pub fn item(item: &'a AttentionItem, now: Timestamp) -> Self {
         let state = item.state(now);
@@ -151,7 +160,7 @@ impl<'a> AttentionView<'a> {
             chat: Some(AttentionChatView { id: Shown(work.chat), title: work.title.as_deref() }),
             asker: Some(AskerView::new(ParticipantId::Agent(agent.id), Some(&agent.handle), &agent.name)),
             message_id: Some(Shown(work.message)),
-            answers: vec!["retry", "dead_letter"],
+            answers: if work.is_dead() { vec!["retry"] } else { vec!["retry", "dead_letter"] },
             work: Some(AttentionWorkView {
                 agent_id: Shown(agent.id),
                 flags: work.flags.iter().copied().map(WorkFlag::as_str).collect(),
@@ -175,7 +184,12 @@ impl<'a> AttentionView<'a> {
             answers: is_pending.then(decisions).unwrap_or_default(),
             answered_at: request.responded_at.map(Shown),
             contact_request_id: Some(Shown(request.id)),
-            ..Self::empty(id, "contact_request", AttentionItem::summary_of(&asks, &[]), request.created_at)
+            ..Self::empty(
+                id,
+                "contact_request",
+                AttentionItem::summary_of(&asks, &[], SHOWN_CHARS),
+                request.created_at,
+            )
         }
     }
 

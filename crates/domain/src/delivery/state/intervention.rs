@@ -140,10 +140,18 @@ impl DeadLetter {
     pub fn is_cancelled(&self) -> bool {
         self.reason == CANCELLED && self.held_by.is_none()
     }
+
+    /// Returns whether the agent has used up its attempts, so that nobody has decided to end it.
+    pub fn is_exhausted(&self) -> bool {
+        self.held_by.is_none() && self.reason.starts_with(EXHAUSTED)
+    }
 }
 
 /// The reason of a delivery that the sender of its message has cancelled.
 const CANCELLED: &str = "Cancelled by its sender over A2A.";
+
+/// The beginning of the reason of a delivery whose agent has used up its attempts.
+const EXHAUSTED: &str = "not processed after ";
 
 /// The reason for taking a delivery out of the queue: not blank, at most 500 characters.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -273,8 +281,8 @@ impl Delivery {
     pub(super) fn end_exhausted(mut self, now: Timestamp) -> Self {
         self.close(AttemptState::Failed { at: now, error: NO_RESULT.to_owned() });
         let reason = match self.counted_attempts() {
-            1 => "not processed after 1 attempt".to_owned(),
-            number => format!("not processed after {number} attempts"),
+            1 => format!("{EXHAUSTED}1 attempt"),
+            number => format!("{EXHAUSTED}{number} attempts"),
         };
         Self { dead: Some(DeadLetter { at: now, reason, replaced_by: None, held_by: None }), ..self }
     }

@@ -37,6 +37,10 @@ impl From<DismissAttentionError> for ApiError {
         match error {
             DismissAttentionError::NotFound => item_not_found(),
             DismissAttentionError::Ended(by) => ended(by),
+            DismissAttentionError::Guest => Self::new(
+                ErrorCode::Forbidden,
+                "Only people of the room's organization, or of the asking agent's, can dismiss this item.",
+            ),
             DismissAttentionError::Store(error) => error.into(),
         }
     }
@@ -52,9 +56,9 @@ fn item_not_found() -> ApiError {
 /// An item that somebody has answered or dismissed, or that was resolved.
 fn ended(by: Option<AnsweredBy>) -> ApiError {
     let Some(by) = by else {
-        return ApiError::new(ErrorCode::Conflict, "This was settled before. Show the item to see how.");
+        return ApiError::new(ErrorCode::Conflict, "This item is already settled. Show it to see how.");
     };
-    let message = format!("@{} has answered or dismissed this before. Show the item to see how.", by.handle);
+    let message = format!("@{} already answered or dismissed this item. Show it to see how.", by.handle);
     let who = json!({"id": by.id.to_string(), "handle": by.handle, "name": by.name});
     let details = Map::from_iter([("answered_by".to_owned(), who)]);
     ApiError::new(ErrorCode::Conflict, message).with_details(details)
