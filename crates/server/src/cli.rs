@@ -114,7 +114,7 @@ pub enum Command {
         #[command(subcommand)]
         command: KeyCommand,
     },
-    /// Show the audit log of accounts, keys, rooms, and plans, newest first; or verify that it is intact.
+    /// Show the audit log of accounts, keys, rooms, and plans, newest first; or verify it.
     ///
     /// With --json, each entry is one object on a line of its own.
     #[command(after_help = "Examples:\n  parlance audit --org acme --since 2026-11-22T08:00:00Z --utc\n  \

@@ -37,7 +37,7 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 59] = [
+const WRONG: [(&[&str], &[&[&str]]); 62] = [
     (
         &["usage"],
         &[
@@ -224,6 +224,17 @@ const WRONG: [(&[&str], &[&[&str]]); 59] = [
     ),
     (&["chat", "delete"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
     (&["chat", "show"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
+    (&["attention", "list"], &[&[], &["nobody"], &["ann", "--state", "new"], &["ann", "--limit", "0"]]),
+    (
+        &["attention", "answer"],
+        &[
+            &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
+            &["ann", "x", "--text", "yes"],
+            &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "--text", "yes"],
+            &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "--decision", "perhaps"],
+        ],
+    ),
+    (&["attention", "dismiss"], &[&["ann"], &["ann", "x"], &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
     (
         &["webhook", "set"],
         &[
@@ -396,6 +407,7 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
         &["org"],
         &["chat"],
         &["webhook"],
+        &["attention"],
         &["work"],
         &["token"],
         &["config"],
