@@ -156,7 +156,7 @@ fn put(shard: &mut Shard, used: DoorUse, silence: Duration) {
     note.silent_until = silent_until;
     match &mut note.unwritten {
         Some(unwritten) => unwritten.add(used),
-        none => *none = Some(used),
+        slot @ None => *slot = Some(used),
     }
 }
 

@@ -29,8 +29,8 @@ async fn ann_and_bot(world: &World) -> TestAgent {
     world.agent(&ann, "Bot").await
 }
 
-fn failed(code: &str, at: Timestamp) -> Option<(String, Timestamp)> {
-    Some((code.to_owned(), at))
+fn failed(code: &str, at: Timestamp) -> (String, Timestamp) {
+    (code.to_owned(), at)
 }
 
 /// In batches, not more than one call a minute, and each door on its own.
@@ -43,7 +43,7 @@ pub async fn the_last_use_of_a_door_is_stored(world: World) {
     world.accounts.write_uses().await.unwrap();
     assert_eq!(doors(&world, bot.id).await, [(Door::Rest, first, None)]);
 
-    world.clock.advance(USE_RESOLUTION - Duration::from_micros(1));
+    world.clock.advance(Duration::from_micros(59_999_999));
     call().await;
     world.accounts.write_uses().await.unwrap();
     assert_eq!(doors(&world, bot.id).await, [(Door::Rest, first, None)]);
@@ -56,7 +56,7 @@ pub async fn the_last_use_of_a_door_is_stored(world: World) {
     let second = first.plus(USE_RESOLUTION);
     let seen = [
         (Door::Rest, second, None),
-        (Door::Mcp, second, failed("not_found", second)),
+        (Door::Mcp, second, Some(failed("not_found", second))),
         (Door::A2a, second, None),
     ];
     assert_eq!(doors(&world, bot.id).await, seen);
@@ -81,7 +81,7 @@ pub async fn failures_stay_until_the_next_one(world: World) {
     world.accounts.note_call(bot.id, Door::Rest);
     world.accounts.write_uses().await.unwrap();
     let called = first.plus(USE_RESOLUTION);
-    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, called, failed("already_claimed", first))]);
+    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, called, Some(failed("already_claimed", first)))]);
     let detail = async || {
         let found = world.accounts.doors(&[bot.id]).await.unwrap().concat();
         found[0].failure.as_ref().and_then(|failure| failure.detail.clone())
@@ -90,7 +90,7 @@ pub async fn failures_stay_until_the_next_one(world: World) {
     world.clock.advance(Duration::from_secs(1));
     fail("rate_limited", None).await;
     let last = world.clock.now();
-    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, last, failed("rate_limited", last))]);
+    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, last, Some(failed("rate_limited", last)))]);
     assert_eq!(detail().await, None);
 }
 
@@ -113,8 +113,8 @@ pub async fn processes_share_the_uses_of_doors(world: World) {
     other.write_uses().await.unwrap();
     assert!(first < second);
     let seen = [
-        (Door::Rest, second, failed("forbidden", second)),
-        (Door::Mcp, second, failed("newer", second)),
+        (Door::Rest, second, Some(failed("forbidden", second))),
+        (Door::Mcp, second, Some(failed("newer", second))),
         (Door::Webhook, third, None),
     ];
     assert_eq!(doors(&world, bot.id).await, seen);
@@ -142,13 +142,15 @@ pub async fn an_ended_key_is_a_failure_of_its_agent(world: World) {
     assert_eq!(doors(&world, agent).await, []);
     refused(bot.key.reveal(), Some(Door::Socket)).await;
     refused("thnv_a_unknown", Some(Door::Rest)).await;
-    assert_eq!(doors(&world, agent).await, [(Door::Socket, now, failed(KEY_REVOKED, now))]);
+    assert_eq!(doors(&world, agent).await, [(Door::Socket, now, Some(failed(KEY_REVOKED, now)))]);
 
     world.clock.set(rotated.expires_at.unwrap());
     let later = world.clock.now();
     refused(rotated.key.reveal(), Some(Door::Rest)).await;
-    let seen =
-        [(Door::Rest, later, failed(KEY_EXPIRED, later)), (Door::Socket, now, failed(KEY_REVOKED, now))];
+    let seen = [
+        (Door::Rest, later, Some(failed(KEY_EXPIRED, later))),
+        (Door::Socket, now, Some(failed(KEY_REVOKED, now))),
+    ];
     assert_eq!(doors(&world, agent).await, seen);
 
     let ben = world.agent(&ann, "Ben").await;
@@ -175,7 +177,7 @@ pub async fn the_end_of_a_socket_is_a_failure(world: World) {
     assert_eq!(doors(&world, bot.id).await, []);
     end(2, EndReason::IdleTimeout).await;
     end(3, EndReason::ServerClosed).await;
-    let lost = failed("idle_timeout", at(2));
+    let lost = Some(failed("idle_timeout", at(2)));
     assert_eq!(doors(&world, bot.id).await, [(Door::Socket, begun, lost.clone())]);
     world.clock.set(at(1));
     world.accounts.note_failure(bot.id, Door::Socket, "connection_conflict", None);
@@ -184,7 +186,7 @@ pub async fn the_end_of_a_socket_is_a_failure(world: World) {
     world.clock.set(at(4));
     world.accounts.note_failure(bot.id, Door::Socket, "connection_conflict", None);
     world.accounts.write_uses().await.unwrap();
-    let refused = failed("connection_conflict", at(4));
+    let refused = Some(failed("connection_conflict", at(4)));
     assert_eq!(doors(&world, bot.id).await, [(Door::Socket, at(4), refused)]);
 }
 
@@ -207,7 +209,7 @@ pub async fn a_deleted_agent_has_no_doors(world: World) {
     note().await;
     assert_eq!(of(&bot).await, 0);
     let later = world.clock.now();
-    assert_eq!(doors(&world, other.id).await, [(Door::Rest, later, failed("forbidden", later))]);
+    assert_eq!(doors(&world, other.id).await, [(Door::Rest, later, Some(failed("forbidden", later)))]);
     let both = world.accounts.doors(&[bot.id, other.id]).await.unwrap();
     assert_eq!(both.iter().map(Vec::len).collect::<Vec<_>>(), [0, 1], "in the order of the question");
 }
