@@ -59,6 +59,7 @@ pub mod status;
 pub mod task_rules;
 pub mod tasks;
 pub mod usage;
+pub mod waiting;
 pub mod webhook_order;
 pub mod webhook_races;
 pub mod webhooks;
@@ -317,6 +318,10 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, effects:
             changes_move_the_rooms_times, a_room_is_titled_once, a_title_is_made_of_what_everybody_may_read, a_title_follows_its_text, an_agent_that_shows_itself_becomes_active,
             stored_messages_are_read_unchanged, unaddressed_work_adds_nothing_to_the_context,
+        }
+        $crate::contract_tests! { @area $make, waiting:
+            odd_texts_of_askers_are_harmless, guests_dismiss_only_what_their_own_agents_ask, a_held_answer_ends_nothing,
+            dead_work_waits_only_if_nobody_has_ended_it,
         }
         $crate::contract_tests! { @area $make, boards:
             a_goal_is_set_once_and_then_edited, a_goal_that_is_set_stays_one, participants_write_observers_read_and_others_find_nothing,

@@ -266,7 +266,8 @@ mod tests {
             assert_eq!(adapter.reply(decision, "t").as_deref(), reply, "{adapter:?} {decision:?}");
             assert_eq!(adapter.decisions().any(|one| one == decision), reply.is_some());
             if let Some(reply) = reply {
-                let (token, adapters) = replied(&format!("{MARKER}{reply}")).unwrap();
+                let typed = format!("{MARKER}{reply}");
+                let (token, adapters) = replied(&typed).unwrap();
                 assert_eq!((token, adapters.contains(&adapter)), ("t", true), "{reply}");
             }
         }

@@ -10,7 +10,7 @@ use domain::audit::AuditAction;
 use domain::caller::UserCaller;
 use domain::chat::Role;
 use domain::event::DomainEvent;
-use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::message::{
     Ageing, DeadlineWalk, EventContent, EventMetadata, HistoryFilter, Message, MessageContent, MessageKind,
     PostEvent, Retention, SendMessage,
@@ -68,7 +68,11 @@ pub(crate) async fn fill(world: &World, ann: &TestUser, agent: &TestAgent) {
     answer(world, ann, requested, Decision::Approve.into()).await.unwrap();
 }
 
-async fn lines(world: &World, user: UserCaller, state: Option<AttentionState>) -> Vec<AttentionLine> {
+pub(super) async fn lines(
+    world: &World,
+    user: UserCaller,
+    state: Option<AttentionState>,
+) -> Vec<AttentionLine> {
     let filter = AttentionFilter { state, chat: None };
     let page = world.attention.list(user, filter, first(100)).await.unwrap();
     assert_eq!(page.next, None);
@@ -84,22 +88,22 @@ async fn listed(world: &World, user: &TestUser, state: AttentionState) -> Vec<Me
     lines(world, user.caller, Some(state)).await.into_iter().map(item).collect()
 }
 
-async fn open(world: &World, user: &TestUser) -> Vec<MessageId> {
+pub(super) async fn open(world: &World, user: &TestUser) -> Vec<MessageId> {
     listed(world, user, AttentionState::Open).await
 }
 
-async fn item(world: &World, user: &TestUser, message: MessageId) -> AttentionItem {
+pub(super) async fn item(world: &World, user: &TestUser, message: MessageId) -> AttentionItem {
     match world.attention.find(user.caller, AttentionId::Item(message)).await.unwrap() {
         Some(AttentionLine::Item(item)) => item,
         other => panic!("{other:?}"),
     }
 }
 
-fn said(text: &str) -> AttentionAnswer {
+pub(super) fn said(text: &str) -> AttentionAnswer {
     MessageContent::new(text.to_owned()).unwrap().into()
 }
 
-async fn answer(
+pub(super) async fn answer(
     world: &World,
     user: &TestUser,
     message: MessageId,
@@ -187,7 +191,7 @@ pub async fn a_list_is_paged_over_all_its_parts(world: World) {
         panic!("{whole:?}")
     };
     assert_eq!((request.requester.handle.as_str(), last.summary.as_str()), ("zoe", "the last one"));
-    assert_eq!(work.summary(), "@ann/bot has not handled 1 message: unanswered.");
+    assert_eq!(work.summary(), "1 message of @ann/bot needs attention: unanswered.");
     let approve = AttentionAnswer::from(Decision::Approve);
     let id = AttentionId::Contact(request.id);
     let refused = world.attention.answer(ann.caller, id, said("yes")).await.unwrap_err();
@@ -320,10 +324,22 @@ pub async fn an_approval_gets_the_reply_of_its_adapter(world: World) {
     for (item_of, outcome) in items.iter().zip(outcomes) {
         assert_eq!(item(&world, &ann, *item_of).await.ended.unwrap().0, outcome);
     }
-    // The process of the adapter has restarted, and counts from the beginning.
+    // The process of the adapter has restarted, and counts from the beginning: an answer to the earlier request would be
+    // taken for one to the new one, even if that had expired.
     let again = request(&world, &bot, chat, "a-5").await;
-    assert_eq!(open(&world, &ann).await, [again]);
-    assert_eq!(listed(&world, &ann, AttentionState::Expired).await, [items[2], items[1]]);
+    request(&world, &bot, chat, "a-4").await;
+    for superseded in [items[1], items[2]] {
+        assert_eq!(item(&world, &ann, superseded).await.ended.unwrap().0, AttentionOutcome::Resolved);
+        let refused = answer(&world, &ann, superseded, Decision::Approve.into()).await.unwrap_err();
+        assert!(matches!(refused, AnswerAttentionError::Answered(None)), "{refused}");
+    }
+    assert_eq!(listed(&world, &ann, AttentionState::Expired).await, []);
+    // Other adapters understand these.
+    for content in ["/approve-session a-4", "approve a-4"] {
+        world.messages.send(ann.caller, chat, reply(content, None)).await.unwrap();
+    }
+    assert_eq!(open(&world, &ann).await.len(), 2);
+    world.messages.send(ann.caller, chat, reply("/decline a-4", None)).await.unwrap();
     // What a human types is no request.
     world.send(ann.caller, chat, "Approval requested (x). Token: `t`.", &to_bot).await;
     assert_eq!(open(&world, &ann).await, [again]);
@@ -362,9 +378,13 @@ pub async fn items_expire_and_are_resolved(world: World) {
     let ended = item(&world, &ann, ignored[0]).await;
     assert_eq!(ended.ended.map(|(outcome, _)| outcome), Some(AttentionOutcome::Resolved));
     assert_eq!(ended.answered_by, None);
-    let reply =
-        SendMessage { in_reply_to: Some(ignored[1]), ..text("go on", &[ParticipantId::Agent(bot.id)]) };
-    let sent = world.messages.send(ann.caller, chat, reply).await.unwrap();
+    let reply = |who: AgentId| SendMessage {
+        in_reply_to: Some(ignored[1]),
+        ..text("go on", &[ParticipantId::Agent(who)])
+    };
+    world.messages.send(ann.caller, chat, reply(scout.id)).await.unwrap();
+    assert_eq!(item(&world, &ann, ignored[1]).await.ended, None, "its asker does not get it");
+    let sent = world.messages.send(ann.caller, chat, reply(bot.id)).await.unwrap();
     assert_eq!(item(&world, &ann, ignored[1]).await.answer, Some(sent.id), "a reply in the room");
     let refused = answer(&world, &ann, ignored[0], said("too late")).await.unwrap_err();
     assert!(matches!(refused, AnswerAttentionError::Answered(None)), "{refused}");
