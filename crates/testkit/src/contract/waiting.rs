@@ -60,7 +60,9 @@ pub async fn a_held_answer_ends_nothing(world: World) {
     let asked = ask(&world, &bot, chat, "Which key?", json!({"kind": "question"})).await.id;
     let budget = vec![(Budget::RoomMessages, Amount::new(1))];
     world.budgets.set(Authority::Admin(ann.caller), budget).await.unwrap();
-    world.send(ann.caller, chat, "the only one", &[ParticipantId::Agent(bot.id)]).await;
+    for _ in 0..3 {
+        world.send(ann.caller, chat, "more", &[ParticipantId::Agent(bot.id)]).await;
+    }
     world.budgets.check().await.unwrap();
     answer(&world, &ann, asked, said("the new one")).await.unwrap();
     assert_eq!(item(&world, &ann, asked).await.ended, None);
