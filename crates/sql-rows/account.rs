@@ -16,8 +16,8 @@ use crate::schema::{agent_doors, agents, users};
 
 /// What a use of a door changes in the row that is stored: of each pair of times, the later one stays.
 pub(super) const DOOR_CONFLICT: &str = " ON CONFLICT (agent_id, door) DO UPDATE SET \
-     called_at = CASE WHEN excluded.called_at > agent_doors.called_at \
-         THEN excluded.called_at ELSE agent_doors.called_at END, \
+     called_at = CASE WHEN excluded.called_at IS NULL OR agent_doors.called_at >= excluded.called_at \
+         THEN agent_doors.called_at ELSE excluded.called_at END, \
      failed_at = CASE WHEN excluded.failed_at IS NULL OR agent_doors.failed_at >= excluded.failed_at \
          THEN agent_doors.failed_at ELSE excluded.failed_at END, \
      failure = CASE WHEN excluded.failed_at IS NULL OR agent_doors.failed_at >= excluded.failed_at \
@@ -31,7 +31,7 @@ pub(super) const DOOR_CONFLICT: &str = " ON CONFLICT (agent_id, door) DO UPDATE 
 pub(super) struct DoorRow {
     agent_id: Id,
     door: String,
-    called_at: At,
+    called_at: Option<At>,
     failed_at: Option<At>,
     failure: Option<String>,
     detail: Option<String>,
@@ -40,7 +40,8 @@ pub(super) struct DoorRow {
 impl DoorRow {
     /// Reads it; `None` for a door that only a newer version knows.
     pub(super) fn into_use(self) -> Option<DoorUse> {
-        let Self { agent_id: Id(agent), door, called_at: At(called_at), failed_at, failure, detail } = self;
+        let Self { agent_id: Id(agent), door, called_at, failed_at, failure, detail } = self;
+        let called_at = called_at.map(|At(at)| at);
         let failure = failed_at.zip(failure);
         let failure = failure.map(|(At(at), code)| DoorFailure { at, code: code.into(), detail });
         Some(DoorUse { agent: AgentId::new(agent), door: Door::parse(&door)?, called_at, failure })

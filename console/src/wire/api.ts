@@ -294,7 +294,7 @@ export interface DoorFailureView {
 }
 
 export interface DoorView {
-  called_at: Instant;
+  called_at?: Instant | null;
   door: string;
   failed_at?: Instant | null;
   failure?: DoorFailureView | null;

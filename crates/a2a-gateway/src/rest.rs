@@ -32,13 +32,12 @@ pub(crate) async fn answer(
         check_version(&session.request)?;
         operation(&session.request, &text)?.run(&session).await
     };
-    Ok(match done.await {
+    let done = done.await;
+    session.note(&done);
+    Ok(match done {
         Ok(Outcome::Value(value)) => HttpResponse::Ok().content_type(A2A_JSON).body(value.to_string()),
         Ok(Outcome::Stream(stream)) => stream.response(Frame::Plain),
-        Err(failure) => {
-            session.note_failure(&failure);
-            failure.status()
-        }
+        Err(failure) => failure.status(),
     })
 }
 

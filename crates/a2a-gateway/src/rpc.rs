@@ -28,16 +28,15 @@ pub(crate) async fn answer(
         check_version(&session.request)?;
         operation.run(&session).await
     };
-    Ok(match done.await {
+    let done = done.await;
+    session.note(&done);
+    Ok(match done {
         Ok(Outcome::Value(result)) => {
             let body = json!({"jsonrpc": "2.0", "id": id, "result": result});
             HttpResponse::Ok().insert_header(ContentType::json()).body(body.to_string())
         }
         Ok(Outcome::Stream(stream)) => stream.response(Frame::Rpc(id)),
-        Err(failure) => {
-            session.note_failure(&failure);
-            failure.rpc(&id)
-        }
+        Err(failure) => failure.rpc(&id),
     })
 }
 

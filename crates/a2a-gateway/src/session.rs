@@ -53,14 +53,19 @@ impl Session {
         // Each read takes its own permit, and a stream none while it waits.
         auth::end_read(&request);
         let agent = listed(&gateway, &request).await?;
-        gateway.services.accounts.note_call(agent.id, Door::A2a);
         Ok(Self { caller: admitted.caller, agent, request, admitted, gateway })
     }
 
-    /// Notes a failure for the owner of the agent.
-    pub(crate) fn note_failure(&self, failure: &Failure) {
-        let detail = Some(failure.reason().to_owned());
-        self.services().accounts.note_failure(self.agent.id, Door::A2a, failure.code().as_str(), detail);
+    /// Notes the outcome of the request for the owner of the agent.
+    pub(crate) fn note<T>(&self, outcome: &Result<T, Failure>) {
+        let accounts = &self.services().accounts;
+        match outcome {
+            Err(failure) => {
+                let detail = Some(failure.reason().to_owned());
+                accounts.note_failure(self.agent.id, Door::A2a, failure.code().as_str(), detail);
+            }
+            Ok(_) => accounts.note_call(self.agent.id, Door::A2a),
+        }
     }
 
     pub(crate) fn services(&self) -> &Services {

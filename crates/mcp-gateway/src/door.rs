@@ -12,7 +12,7 @@ use actix_web::web::{self, Bytes, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::services::Services;
 use http_body_util::{BodyExt, Full};
-use http_wire::auth::{DoorAuth, mcp_door};
+use http_wire::auth::{DoorAuth, Noted, mcp_door};
 use http_wire::browser::allowed_pages_only;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::RateLimits;
@@ -66,7 +66,7 @@ async fn answer(
     let session = Session::open(gateway.into_inner(), admitted, narrowing).await?;
     if let Err(fault) = check(&text) {
         session.note_failure(ErrorCode::BadRequest, None);
-        return Ok(error(StatusCode::BAD_REQUEST, fault));
+        return Ok(noted(error(StatusCode::BAD_REQUEST, fault)));
     }
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -94,10 +94,18 @@ async fn answer(
     if !status.is_success() {
         noting.note_failure(ErrorCode::of_status(status), None);
     }
-    if !is_json && !status.is_success() {
-        return Ok(refusal(status, &body));
-    }
-    Ok(response(status, is_json, body))
+    let answer = if !is_json && !status.is_success() {
+        refusal(status, &body)
+    } else {
+        response(status, is_json, body)
+    };
+    Ok(if noting.has_failed() { noted(answer) } else { answer })
+}
+
+/// Marks an answer whose failure is noted: a tool that failed is answered with 200.
+fn noted(mut answer: HttpResponse) -> HttpResponse {
+    answer.extensions_mut().insert(Noted);
+    answer
 }
 
 /// Checks that the text is JSON within the limits of all bodies, so that only what is no message of the protocol is left to

@@ -1,6 +1,7 @@
 //! One request: its caller, and what the key, the plan, and the query let it use.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use domain::account::{Authenticated, Door, Reach};
 use domain::caller::{AgentCaller, Caller, UserCaller};
@@ -47,6 +48,7 @@ pub(crate) struct Session {
     tools: Vec<Tool>,
     room: Option<ChatId>,
     gateway: Arc<Gateway>,
+    has_failed: Arc<AtomicBool>,
 }
 
 impl Session {
@@ -63,7 +65,8 @@ impl Session {
         let own = admitted.presented.scope().chat;
         let room = wanted_room.or(own);
         let caller = admitted.caller;
-        let mut session = Self { caller, admitted, tools: Vec::new(), room, gateway };
+        let mut session =
+            Self { caller, admitted, tools: Vec::new(), room, gateway, has_failed: Arc::default() };
         if let Some(wanted) = wanted_room {
             let _permit = session.may_read().await?;
             let found = session.services().chats.find(caller, wanted).await;
@@ -162,8 +165,14 @@ impl Session {
         spent.transpose().map(|_| ()).map_err(refused)
     }
 
+    /// Whether a failure was noted.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
+    }
+
     /// Notes a failure for the owner of a calling agent; `detail` is the name of a tool.
     pub(crate) fn note_failure(&self, code: ErrorCode, detail: Option<&str>) {
+        self.has_failed.store(true, Ordering::Relaxed);
         if let Caller::Agent(AgentCaller { agent, .. }) = self.caller {
             let detail = detail.map(str::to_owned);
             self.services().accounts.note_failure(agent, Door::Mcp, code.as_str(), detail);

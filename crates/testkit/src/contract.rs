@@ -81,6 +81,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, doors:
             the_last_use_of_a_door_is_stored, failures_stay_until_the_next_one, processes_share_the_uses_of_doors,
+            failures_leave_the_time_of_the_last_call,
             an_ended_key_is_a_failure_of_its_agent, the_end_of_a_socket_is_a_failure, a_deleted_agent_has_no_doors,
         }
         $crate::contract_tests! { @area $make, callers:

@@ -5,7 +5,7 @@ use actix_web::http::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL
 use actix_web::web::{Data, Payload, Query};
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
 use domain::account::{ActAsError, AuthenticateError, Authenticated, Door, Presented};
-use domain::caller::Caller;
+use domain::caller::{AgentCaller, Caller};
 use domain::id::{AgentId, ParticipantId};
 use http_wire::auth::Credential;
 use http_wire::auth::credential::{MAX_KEY_BYTES, MAX_TOKEN_BYTES};
@@ -49,6 +49,9 @@ pub(crate) async fn connect(
     let on_conflict = parameters.on_conflict().map_err(with_rate)?;
     let claimed = context.hub.open(caller, presented, on_conflict).await;
     let (mut claim, inbox) = claimed.map_err(|why| with_rate(refused(why)))?;
+    if let Caller::Agent(AgentCaller { agent, .. }) = caller {
+        context.accounts.note_call(agent, Door::Socket);
+    }
 
     let machine = Machine::new(parameters.version, caller, context.hub.config().max_topics)
         .limited_to(presented.scope())
@@ -235,12 +238,8 @@ async fn act_as(
     agent: Option<AgentId>,
 ) -> Result<Caller, ActAsError> {
     let Some(agent) = agent else { return holder.as_itself() };
-    let acting = context.accounts.act_as(holder.caller, holder.presented.scope(), agent).await?;
-    // The key of an agent has noted it.
-    if let Caller::User(_) = holder.caller {
-        context.accounts.note_call(agent, Door::Socket);
-    }
-    Ok(Caller::Agent(acting))
+    let acting = context.accounts.act_as(holder.caller, holder.presented.scope(), agent).await;
+    acting.map(Caller::Agent)
 }
 
 /// Some clients send their key in the place of a token. A token contains dots, a key never does.

@@ -36,7 +36,9 @@ pub(super) async fn note_on(mut db: &Db, uses: &[DoorUse]) -> Result<(), Fault> 
     statement::<()>(NOTE.as_str())
         .bind::<Array<SqlUuid>, _>(uses.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>())
         .bind::<Array<Text>, _>(uses.iter().map(|one| one.door.as_str()).collect::<Vec<_>>())
-        .bind::<Array<Timestamptz>, _>(uses.iter().map(|one| At(one.called_at)).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Timestamptz>>, _>(
+            uses.iter().map(|one| one.called_at.map(At)).collect::<Vec<_>>(),
+        )
         .bind::<Array<Nullable<Timestamptz>>, _>(
             failures().map(|failure| failure.map(|failure| At(failure.at))).collect::<Vec<_>>(),
         )

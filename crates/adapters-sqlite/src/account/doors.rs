@@ -21,7 +21,7 @@ pub(super) fn note_on(connection: &mut SqliteConnection, uses: &[DoorUse]) -> Re
             DOOR_CONFLICT
         )
         .bind::<Text, _>(door.as_str())
-        .bind::<BigInt, _>(called_at.micros())
+        .bind::<Nullable<BigInt>, _>(called_at.map(At))
         .bind::<Nullable<BigInt>, _>(failure.map(|failure| At(failure.at)))
         .bind::<Nullable<Text>, _>(failure.map(|failure| &*failure.code))
         .bind::<Nullable<Text>, _>(failure.and_then(|failure| failure.detail.as_deref()))

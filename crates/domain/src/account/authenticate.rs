@@ -147,8 +147,8 @@ impl AccountService {
         self.authenticate_at(presented, None).await
     }
 
-    /// Does the same for a key that is presented at a door. Notes the call of an agent, and a key of an agent that was
-    /// revoked or has expired.
+    /// Does the same for a key that is presented at a door. Notes a key of an agent that was revoked or has expired; the
+    /// outcome of the call is noted by the caller.
     pub async fn authenticate_at(
         &self,
         presented: &str,
@@ -163,9 +163,6 @@ impl AccountService {
                 }
                 if self.uses.note(&key, now) {
                     self.cache.used(digest, now);
-                }
-                if let (Caller::Agent(caller), Some(door)) = (key.holder, door) {
-                    self.doors.call(caller.agent, door, now);
                 }
                 let presented = PresentedKey { id: key.id, expires_at: key.expires_at, scope: key.scope };
                 let presented = Presented::Key(presented);

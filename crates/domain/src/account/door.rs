@@ -1,4 +1,4 @@
-//! Doors: the ways by which an agent and the server reach each other, and the last use of each.
+//! Doors: the ways by which an agent and the server reach each other, and the last call and failure of each.
 //!
 //! A request only notes its door here; batches are written with the last uses of keys. A call is not noted again for a
 //! minute, unless one has failed since, so that a busy agent costs one write per minute.
@@ -60,8 +60,8 @@ pub struct DoorUse {
     pub agent: AgentId,
     /// The door.
     pub door: Door,
-    /// The last call, whether or not it failed; for a socket, the last attempt to connect.
-    pub called_at: Timestamp,
+    /// The last call that did not fail; for a socket, the start of the last connection.
+    pub called_at: Option<Timestamp>,
     /// The last failure.
     pub failure: Option<DoorFailure>,
 }
@@ -77,12 +77,7 @@ impl DoorUse {
     pub fn of_connection(agent: AgentId, connection: Connection) -> Self {
         let LastDisconnect { at, reason } = connection.end;
         let failure = DoorFailure { at, code: reason.as_str().into(), detail: None };
-        Self {
-            agent,
-            door: Door::Socket,
-            called_at: connection.began_at.unwrap_or(at),
-            failure: Some(failure),
-        }
+        Self { agent, door: Door::Socket, called_at: connection.began_at, failure: Some(failure) }
     }
 
     /// Adds another use of the same door; later times win.
@@ -118,16 +113,16 @@ impl DoorNotes {
         let mut shard = self.shard(agent);
         if shard.get(&(agent, door)).is_none_or(|note| now >= note.silent_until) {
             let silence = if door == Door::Socket { Duration::ZERO } else { USE_RESOLUTION };
-            put(&mut shard, DoorUse { agent, door, called_at: now, failure: None }, silence);
+            put(&mut shard, DoorUse { agent, door, called_at: Some(now), failure: None }, now.plus(silence));
         }
     }
 
     /// Notes a use; the next call is noted too.
     fn put(&self, used: DoorUse) {
-        put(&mut self.shard(used.agent), used, Duration::ZERO);
+        put(&mut self.shard(used.agent), used, Timestamp::from_micros(0));
     }
 
-    /// Takes what is to be written, and forgets what says nothing any more.
+    /// Takes what is to be written, and drops expired entries.
     pub(super) fn take(&self, now: Timestamp) -> Vec<DoorUse> {
         let mut taken = Vec::new();
         for shard in &self.0 {
@@ -150,8 +145,7 @@ impl DoorNotes {
     }
 }
 
-fn put(shard: &mut Shard, used: DoorUse, silence: Duration) {
-    let silent_until = used.called_at.plus(silence);
+fn put(shard: &mut Shard, used: DoorUse, silent_until: Timestamp) {
     let note = shard.entry((used.agent, used.door)).or_insert(Note { silent_until, unwritten: None });
     note.silent_until = silent_until;
     match &mut note.unwritten {
@@ -161,12 +155,12 @@ fn put(shard: &mut Shard, used: DoorUse, silence: Duration) {
 }
 
 impl AccountService {
-    /// Notes a call at a door of an agent.
+    /// Notes a call at a door of an agent that did not fail.
     pub fn note_call(&self, agent: AgentId, door: Door) {
         self.doors.call(agent, door, self.clock.now());
     }
 
-    /// Notes a failure at a door of an agent, which is also a call. `detail` contains no contents.
+    /// Notes a failure at a door of an agent. `detail` contains no contents.
     pub fn note_failure(
         &self,
         agent: AgentId,
@@ -176,7 +170,7 @@ impl AccountService {
     ) {
         let at = self.clock.now();
         let failure = DoorFailure { at, code: code.into(), detail };
-        self.doors.put(DoorUse { agent, door, called_at: at, failure: Some(failure) });
+        self.doors.put(DoorUse { agent, door, called_at: None, failure: Some(failure) });
     }
 
     /// The doors that each of these agents has used, as far as that is stored. A socket that ended has failed, unless its
@@ -211,10 +205,10 @@ mod tests {
         Timestamp::from_micros(0).plus(Duration::from_secs(seconds))
     }
 
-    fn used(called_at: u64, failure: Option<(u64, &'static str)>) -> DoorUse {
+    fn used(called_at: impl Into<Option<u64>>, failure: Option<(u64, &'static str)>) -> DoorUse {
         let failure =
             failure.map(|(seconds, code)| DoorFailure { at: at(seconds), code: code.into(), detail: None });
-        DoorUse { agent: AGENT, door: Door::Rest, called_at: at(called_at), failure }
+        DoorUse { agent: AGENT, door: Door::Rest, called_at: called_at.into().map(at), failure }
     }
 
     #[test]
@@ -238,14 +232,14 @@ mod tests {
     #[test]
     fn the_last_failure_is_written() {
         let notes = DoorNotes::default();
-        notes.put(used(1, Some((1, "forbidden"))));
-        notes.put(used(2, Some((2, "not_found"))));
+        notes.put(used(None, Some((1, "forbidden"))));
+        notes.put(used(None, Some((2, "not_found"))));
         notes.call(AGENT, Door::Rest, at(3));
         let taken = notes.take(at(3));
         assert_eq!(taken, [used(3, Some((2, "not_found")))], "a call after a failure is noted");
-        notes.put(used(4, Some((4, "conflict"))));
+        notes.put(used(None, Some((4, "conflict"))));
         notes.put_back(taken);
-        assert_eq!(notes.take(at(4)), [used(4, Some((4, "conflict")))], "a later one wins");
+        assert_eq!(notes.take(at(4)), [used(3, Some((4, "conflict")))], "a later one wins");
     }
 
     #[test]
@@ -253,6 +247,8 @@ mod tests {
         for (first, second, expected) in [
             (used(1, None), used(2, None), used(2, None)),
             (used(2, None), used(1, None), used(2, None)),
+            (used(2, None), used(None, Some((3, "a"))), used(2, Some((3, "a")))),
+            (used(None, Some((3, "a"))), used(2, None), used(2, Some((3, "a")))),
             (used(1, Some((1, "a"))), used(2, None), used(2, Some((1, "a")))),
             (used(3, Some((1, "a"))), used(2, Some((2, "b"))), used(3, Some((2, "b")))),
             (used(3, Some((3, "a"))), used(4, Some((2, "b"))), used(4, Some((3, "a")))),

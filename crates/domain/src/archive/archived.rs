@@ -93,7 +93,7 @@ macro_rules! archived_tables {
                 agent_doors (agent_id, door) {
                     agent_id -> Id,
                     door -> Text,
-                    called_at -> Instant,
+                    called_at -> Nullable<Instant>,
                     failed_at -> Nullable<Instant>,
                     failure -> Nullable<Text>,
                     detail -> Nullable<Text>,

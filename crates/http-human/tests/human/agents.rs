@@ -253,7 +253,7 @@ async fn an_owner_sees_the_last_calls_and_failures_of_an_agent() {
     let bare = api.get(&api.ann, &one).await.data().clone();
     assert_eq!(bare.get("doors"), None);
     let doors = json!([
-        {"door": "rest", "called_at": at, "failed_at": at, "failure": {"code": "forbidden", "detail": "GET /chats"}},
+        {"door": "rest", "called_at": null, "failed_at": at, "failure": {"code": "forbidden", "detail": "GET /chats"}},
         {"door": "a2a", "called_at": at, "failed_at": null, "failure": null},
     ]);
     let mut expected = bare;

@@ -25,6 +25,7 @@ use crate::error::{ApiError, ErrorCode};
 use crate::limit::{self, Class, RateLimits, RateState, ReadPermit};
 use crate::request_scope::StreamedBody;
 pub use credential::{Credential, Unusable};
+pub use noted::Noted;
 
 /// Admits humans: 401 without a valid credential, 403 for an agent, 429 for too many requests.
 pub async fn users_only<B: MessageBody + 'static>(

@@ -131,9 +131,9 @@ pub struct DoorView {
     /// `rest`, `socket`, or `mcp`, which the agent calls; `webhook`, which the server calls; or `a2a`, by which others call
     /// the agent.
     door: &'static str,
-    /// The last call, whether or not it failed; for `socket`, the last attempt to connect.
-    #[schema(value_type = super::Instant)]
-    called_at: Shown<Timestamp>,
+    /// The last call that did not fail; for `socket`, the start of the last connection. Null if none is known.
+    #[schema(value_type = Option<super::Instant>)]
+    called_at: Option<Shown<Timestamp>>,
     /// Null if no failure is known.
     #[schema(value_type = Option<super::Instant>)]
     failed_at: Option<Shown<Timestamp>>,
@@ -143,10 +143,10 @@ pub struct DoorView {
 /// The last failure of a door.
 #[derive(Serialize, utoipa::ToSchema)]
 struct DoorFailureView {
-    /// An error code of this API, such as `already_claimed`; `key_revoked`, `key_expired`; why a socket ended, such as
+    /// An error code of this API, such as `forbidden`; `key_revoked`, `key_expired`; why a socket ended, such as
     /// `connection_lost`, or `join_refused`; for a webhook, `http_503` for this status, or `no_response`.
     code: String,
-    /// The failed operation, or why a webhook did not respond; null if not known.
+    /// The failed operation, why a topic was refused, or why a webhook did not respond; null if not known.
     detail: Option<String>,
 }
 
@@ -156,7 +156,7 @@ impl DoorView {
         let failure = last.failure.as_ref();
         Self {
             door: last.door.as_str(),
-            called_at: Shown(last.called_at),
+            called_at: last.called_at.map(Shown),
             failed_at: failure.map(|failure| Shown(failure.at)),
             failure: failure.map(|failure| DoorFailureView {
                 code: failure.code.to_string(),

@@ -14,8 +14,11 @@ use uuid::Uuid;
 
 use crate::{TestAgent, World};
 
+/// Of a door the last call, and the code and the time of the last failure.
+type Stored = (Door, Option<Timestamp>, Option<(String, Timestamp)>);
+
 /// What is stored of an agent: of each door the last call, and the code and the time of the last failure.
-async fn doors(world: &World, agent: AgentId) -> Vec<(Door, Timestamp, Option<(String, Timestamp)>)> {
+async fn doors(world: &World, agent: AgentId) -> Vec<Stored> {
     let of = |last: DoorUse| {
         let failure = last.failure.map(|failure| (failure.code.into_owned(), failure.at));
         (last.door, last.called_at, failure)
@@ -37,33 +40,33 @@ fn failed(code: &str, at: Timestamp) -> (String, Timestamp) {
 pub async fn the_last_use_of_a_door_is_stored(world: World) {
     let bot = ann_and_bot(&world).await;
     let first = world.clock.now();
-    let call = async || world.accounts.authenticate_at(&bot.key, Some(Door::Rest)).await.unwrap();
-    call().await;
+    let call = || world.accounts.note_call(bot.id, Door::Rest);
+    call();
     assert_eq!(doors(&world, bot.id).await, [], "not on the way of a request");
     world.accounts.write_uses().await.unwrap();
-    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, first, None)]);
+    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, Some(first), None)]);
 
     world.clock.advance(Duration::from_micros(59_999_999));
-    call().await;
+    call();
     world.accounts.write_uses().await.unwrap();
-    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, first, None)]);
+    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, Some(first), None)]);
     world.accounts.note_failure(bot.id, Door::Mcp, "forbidden", Some("reply".to_owned()));
     world.clock.advance(Duration::from_micros(1));
-    call().await;
+    call();
     world.accounts.note_call(bot.id, Door::A2a);
     world.accounts.note_failure(bot.id, Door::Mcp, "not_found", None);
     world.accounts.write_uses().await.unwrap();
     let second = first.plus(USE_RESOLUTION);
     let seen = [
-        (Door::Rest, second, None),
-        (Door::Mcp, second, Some(failed("not_found", second))),
-        (Door::A2a, second, None),
+        (Door::Rest, Some(second), None),
+        (Door::Mcp, None, Some(failed("not_found", second))),
+        (Door::A2a, Some(second), None),
     ];
     assert_eq!(doors(&world, bot.id).await, seen);
 
-    // Without a door, and over A2A, the caller uses none of its own.
+    // A good key alone is no call: its outcome is not known yet.
     world.clock.advance(USE_RESOLUTION);
-    world.accounts.authenticate(&bot.key).await.unwrap();
+    world.accounts.authenticate_at(&bot.key, Some(Door::Rest)).await.unwrap();
     world.accounts.write_uses().await.unwrap();
     assert_eq!(doors(&world, bot.id).await, seen);
 }
@@ -76,12 +79,12 @@ pub async fn failures_stay_until_the_next_one(world: World) {
         world.accounts.write_uses().await.unwrap();
     };
     let first = world.clock.now();
-    fail("already_claimed", Some("POST /messages")).await;
+    fail("forbidden", Some("POST /messages")).await;
     world.clock.advance(USE_RESOLUTION);
     world.accounts.note_call(bot.id, Door::Rest);
     world.accounts.write_uses().await.unwrap();
     let called = first.plus(USE_RESOLUTION);
-    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, called, Some(failed("already_claimed", first)))]);
+    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, Some(called), Some(failed("forbidden", first)))]);
     let detail = async || {
         let found = world.accounts.doors(&[bot.id]).await.unwrap().concat();
         found[0].failure.as_ref().and_then(|failure| failure.detail.clone())
@@ -90,7 +93,7 @@ pub async fn failures_stay_until_the_next_one(world: World) {
     world.clock.advance(Duration::from_secs(1));
     fail("rate_limited", None).await;
     let last = world.clock.now();
-    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, last, Some(failed("rate_limited", last)))]);
+    assert_eq!(doors(&world, bot.id).await, [(Door::Rest, Some(called), Some(failed("rate_limited", last)))]);
     assert_eq!(detail().await, None);
 }
 
@@ -113,13 +116,41 @@ pub async fn processes_share_the_uses_of_doors(world: World) {
     other.write_uses().await.unwrap();
     assert!(first < second);
     let seen = [
-        (Door::Rest, second, Some(failed("forbidden", second))),
-        (Door::Mcp, second, Some(failed("newer", second))),
-        (Door::Webhook, third, None),
+        (Door::Rest, Some(second), Some(failed("forbidden", second))),
+        (Door::Mcp, None, Some(failed("newer", second))),
+        (Door::Webhook, Some(third), None),
     ];
     assert_eq!(doors(&world, bot.id).await, seen);
     let found = world.accounts.doors(&[bot.id]).await.unwrap().concat();
     assert!(found.iter().flat_map(|last| &last.failure).all(|failure| failure.detail.is_none()), "{found:?}");
+}
+
+/// A failure never moves the time of the last call, also if another process is silent about its calls.
+pub async fn failures_leave_the_time_of_the_last_call(world: World) {
+    let bot = ann_and_bot(&world).await;
+    let other = Services::new(world.ports.clone()).accounts;
+    let first = world.clock.now();
+    for door in [Door::Rest, Door::Socket] {
+        world.accounts.note_call(bot.id, door);
+    }
+    world.accounts.write_uses().await.unwrap();
+    world.clock.advance(Duration::from_secs(5));
+    let second = world.clock.now();
+    other.note_failure(bot.id, Door::Rest, "forbidden", None);
+    other.note_failure(bot.id, Door::Socket, "join_refused", None);
+    other.write_uses().await.unwrap();
+    world.accounts.note_call(bot.id, Door::Rest);
+    world.accounts.write_uses().await.unwrap();
+    let seen = [
+        (Door::Rest, Some(first), Some(failed("forbidden", second))),
+        (Door::Socket, Some(first), Some(failed("join_refused", second))),
+    ];
+    assert_eq!(doors(&world, bot.id).await, seen);
+    world.clock.set(first.plus(USE_RESOLUTION));
+    world.accounts.note_call(bot.id, Door::Rest);
+    world.accounts.write_uses().await.unwrap();
+    let called = Some(first.plus(USE_RESOLUTION));
+    assert_eq!(doors(&world, bot.id).await[0], (Door::Rest, called, Some(failed("forbidden", second))));
 }
 
 /// A key that was rotated or has expired, as long as its agent exists; not the key of a user.
@@ -142,14 +173,14 @@ pub async fn an_ended_key_is_a_failure_of_its_agent(world: World) {
     assert_eq!(doors(&world, agent).await, []);
     refused(bot.key.reveal(), Some(Door::Socket)).await;
     refused("thnv_a_unknown", Some(Door::Rest)).await;
-    assert_eq!(doors(&world, agent).await, [(Door::Socket, now, Some(failed(KEY_REVOKED, now)))]);
+    assert_eq!(doors(&world, agent).await, [(Door::Socket, None, Some(failed(KEY_REVOKED, now)))]);
 
     world.clock.set(rotated.expires_at.unwrap());
     let later = world.clock.now();
     refused(rotated.key.reveal(), Some(Door::Rest)).await;
     let seen = [
-        (Door::Rest, later, Some(failed(KEY_EXPIRED, later))),
-        (Door::Socket, now, Some(failed(KEY_REVOKED, now))),
+        (Door::Rest, None, Some(failed(KEY_EXPIRED, later))),
+        (Door::Socket, None, Some(failed(KEY_REVOKED, now))),
     ];
     assert_eq!(doors(&world, agent).await, seen);
 
@@ -178,16 +209,16 @@ pub async fn the_end_of_a_socket_is_a_failure(world: World) {
     end(2, EndReason::IdleTimeout).await;
     end(3, EndReason::ServerClosed).await;
     let lost = Some(failed("idle_timeout", at(2)));
-    assert_eq!(doors(&world, bot.id).await, [(Door::Socket, begun, lost.clone())]);
+    assert_eq!(doors(&world, bot.id).await, [(Door::Socket, Some(begun), lost.clone())]);
     world.clock.set(at(1));
-    world.accounts.note_failure(bot.id, Door::Socket, "connection_conflict", None);
+    world.accounts.note_failure(bot.id, Door::Socket, "too_many_requests", None);
     world.accounts.write_uses().await.unwrap();
-    assert_eq!(doors(&world, bot.id).await, [(Door::Socket, at(1), lost)], "the end was later");
+    assert_eq!(doors(&world, bot.id).await, [(Door::Socket, Some(begun), lost)], "the end was later");
     world.clock.set(at(4));
-    world.accounts.note_failure(bot.id, Door::Socket, "connection_conflict", None);
+    world.accounts.note_failure(bot.id, Door::Socket, "too_many_requests", None);
     world.accounts.write_uses().await.unwrap();
-    let refused = Some(failed("connection_conflict", at(4)));
-    assert_eq!(doors(&world, bot.id).await, [(Door::Socket, at(4), refused)]);
+    let refused = Some(failed("too_many_requests", at(4)));
+    assert_eq!(doors(&world, bot.id).await, [(Door::Socket, Some(begun), refused)]);
 }
 
 /// What is noted of an agent that is deleted, or unknown, is not stored; the others of the batch are.
@@ -209,7 +240,7 @@ pub async fn a_deleted_agent_has_no_doors(world: World) {
     note().await;
     assert_eq!(of(&bot).await, 0);
     let later = world.clock.now();
-    assert_eq!(doors(&world, other.id).await, [(Door::Rest, later, Some(failed("forbidden", later)))]);
+    assert_eq!(doors(&world, other.id).await, [(Door::Rest, None, Some(failed("forbidden", later)))]);
     let both = world.accounts.doors(&[bot.id, other.id]).await.unwrap();
     assert_eq!(both.iter().map(Vec::len).collect::<Vec<_>>(), [0, 1], "in the order of the question");
 }

@@ -197,12 +197,13 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
 fn door(last: &DoorUse, times: &Times) -> Vec<String> {
     let (name, call) = match last.door {
         Door::Rest => ("REST", "call"),
-        Door::Socket => ("socket", "attempt to connect"),
+        Door::Socket => ("socket", "connection"),
         Door::Mcp => ("MCP", "call"),
         Door::Webhook => ("webhook", "request"),
         Door::A2a => ("A2A", "call"),
     };
-    let mut lines = vec![format!("  {name}: last {call} {}", times.text(last.called_at))];
+    let called = last.called_at.map_or("none".to_owned(), |at| times.text(at));
+    let mut lines = vec![format!("  {name}: last successful {call} {called}")];
     if let Some(DoorFailure { at, code, detail }) = &last.failure {
         lines.push(format!("    last failure {}: {code}", times.text(*at)));
         lines.extend(detail.as_ref().map(|detail| format!("      {detail}")));
