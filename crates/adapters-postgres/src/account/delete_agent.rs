@@ -103,6 +103,8 @@ pub(super) async fn erase_work_on(mut db: &Db, limit: u32) -> Result<Result<bool
         .await?;
     let records = records.into_iter().map(|(chat, sequence)| (agent, chat, sequence)).collect::<RecordKeys>();
     if records.is_empty() {
+        // Uses that another server noted during the deletion.
+        diesel::delete(agent_doors::table.filter(agent_doors::agent_id.eq(agent))).execute(&mut db).await?;
         diesel::delete(deletion_jobs::table.find(agent)).execute(&mut db).await?;
     } else {
         records.erase_on(db).await?;

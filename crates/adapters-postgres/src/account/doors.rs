@@ -1,5 +1,6 @@
 //! The last uses of agents' doors.
 
+use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use diesel::prelude::*;
@@ -16,22 +17,19 @@ use crate::run::Db;
 use crate::schema::agent_doors;
 use crate::statement::statement;
 
-/// The rows are written in one order, so that servers do not deadlock. An agent that is deleted meanwhile waits, and then
-/// takes its rows with it.
+/// The rows are written in one order, so that servers do not deadlock. Agents are not locked: a row of one that is being
+/// deleted cannot be read, and is removed when its work is erased.
 static NOTE: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "WITH noted AS (SELECT noted.*, agents.deleted_at IS NULL AS is_there \
+        "WITH noted AS (SELECT noted.* \
          FROM unnest(?, ?, ?, ?, ?, ?) AS noted (id, door, called_at, failed_at, failure, detail) \
-         JOIN agents ON agents.id = noted.id ORDER BY noted.id, noted.door FOR SHARE OF agents) \
+         JOIN agents ON agents.id = noted.id AND agents.deleted_at IS NULL ORDER BY noted.id, noted.door) \
          INSERT INTO agent_doors (agent_id, door, called_at, failed_at, failure, detail) \
-         SELECT id, door, called_at, failed_at, failure, detail FROM noted WHERE is_there{DOOR_CONFLICT}"
+         SELECT id, door, called_at, failed_at, failure, detail FROM noted{DOOR_CONFLICT}"
     )
 });
 
-pub(super) async fn note_on(mut db: &Db, uses: &[DoorUse]) -> Result<(), Fault> {
-    if uses.is_empty() {
-        return Ok(());
-    }
+pub(super) async fn note_on(mut db: &Db, uses: &[DoorUse]) -> Result<Result<(), Infallible>, Fault> {
     let failures = || uses.iter().map(|one| one.failure.as_ref());
     statement::<()>(NOTE.as_str())
         .bind::<Array<SqlUuid>, _>(uses.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>())
@@ -52,7 +50,7 @@ pub(super) async fn note_on(mut db: &Db, uses: &[DoorUse]) -> Result<(), Fault> 
         )
         .execute(&mut db)
         .await?;
-    Ok(())
+    Ok(Ok(()))
 }
 
 /// The last connection of each agent whose end was a failure.

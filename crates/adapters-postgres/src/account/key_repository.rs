@@ -1,7 +1,5 @@
 //! The store of API keys.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use domain::account::{
     CreateKeyRefused, DoorUse, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
@@ -14,14 +12,6 @@ use futures_util::FutureExt;
 
 use super::{doors, find, keys};
 use crate::PostgresStore;
-use crate::error::Fault;
-use crate::run::Db;
-
-async fn note_uses_on(db: &Db, keys: &[KeyUse], doors: &[DoorUse]) -> Result<Result<(), Infallible>, Fault> {
-    keys::note_uses_on(db, keys).await?;
-    doors::note_on(db, doors).await?;
-    Ok(Ok(()))
-}
 
 #[async_trait]
 impl KeyRepository for PostgresStore {
@@ -34,10 +24,16 @@ impl KeyRepository for PostgresStore {
     }
 
     async fn note_uses(&self, keys: Vec<KeyUse>, doors: Vec<DoorUse>) -> Result<(), StoreError> {
-        let noted =
-            self.change((keys, doors), |db, (keys, doors)| note_uses_on(db, keys, doors).boxed(), |()| ());
-        let Ok(done) = noted.await?;
-        Ok(done)
+        // In one transaction, the locks on keys and doors could deadlock with a rotation or a deletion.
+        if !keys.is_empty() {
+            let noted = self.change(keys, |db, keys| keys::note_uses_on(db, keys).boxed(), |()| ());
+            let Ok(()) = noted.await?;
+        }
+        if !doors.is_empty() {
+            let noted = self.change(doors, |db, doors| doors::note_on(db, doors).boxed(), |()| ());
+            let Ok(()) = noted.await?;
+        }
+        Ok(())
     }
 
     async fn list_keys(

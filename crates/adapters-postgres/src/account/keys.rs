@@ -318,14 +318,11 @@ const NOTE: &str = "WITH used AS (SELECT api_keys.id, used.at FROM unnest(?, ?) 
      ORDER BY api_keys.id FOR NO KEY UPDATE OF api_keys) \
      UPDATE api_keys SET last_used_at = used.at FROM used WHERE api_keys.id = used.id";
 
-pub(super) async fn note_uses_on(mut db: &Db, uses: &[KeyUse]) -> Result<(), Fault> {
-    if uses.is_empty() {
-        return Ok(());
-    }
+pub(super) async fn note_uses_on(mut db: &Db, uses: &[KeyUse]) -> Result<Result<(), Infallible>, Fault> {
     statement::<()>(NOTE)
         .bind::<Array<SqlUuid>, _>(uses.iter().map(|one| one.key.uuid()).collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(uses.iter().map(|one| At(one.at)).collect::<Vec<_>>())
         .execute(&mut db)
         .await?;
-    Ok(())
+    Ok(Ok(()))
 }
