@@ -172,6 +172,9 @@ impl Session {
 
     /// Notes a failure for the owner of a calling agent; `detail` is the name of a tool.
     pub(crate) fn note_failure(&self, code: ErrorCode, detail: Option<&str>) {
+        if code.is_expected() {
+            return;
+        }
         self.has_failed.store(true, Ordering::Relaxed);
         if let Caller::Agent(AgentCaller { agent, .. }) = self.caller {
             let detail = detail.map(str::to_owned);

@@ -188,7 +188,9 @@ async fn admit(
 
 /// Notes a refusal for the owner of an agent.
 fn note(context: &SocketContext, who: ParticipantId, error: ApiError) -> ApiError {
-    if let ParticipantId::Agent(agent) = who {
+    if let ParticipantId::Agent(agent) = who
+        && !error.code().is_expected()
+    {
         context.accounts.note_failure(agent, Door::Socket, error.code().as_str(), None);
     }
     error

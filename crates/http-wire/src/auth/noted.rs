@@ -33,11 +33,16 @@ pub(super) fn response<B>(response: &ServiceResponse<B>, who: ParticipantId, doo
     // A download past the end of a file is not a failure.
     let is_refused = !response.response().extensions().contains::<Verbatim>();
     let failed = is_refused && (status.is_client_error() || status.is_server_error());
-    if failed {
+    if failed && !is_expected(door, code) {
         note(response.request(), who, door, || code);
     } else if let (Some((accounts, agent)), Some(door)) = (noted_by(response.request(), who), door) {
         accounts.note_call(agent, door);
     }
+}
+
+/// Whether a refusal is part of normal operation: clients of MCP try methods that a server may not have.
+fn is_expected(door: Option<Door>, code: ErrorCode) -> bool {
+    code.is_expected() || (door == Some(Door::Mcp) && code == ErrorCode::MethodNotAllowed)
 }
 
 /// The service that notes, if the caller is an agent.

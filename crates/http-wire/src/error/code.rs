@@ -105,6 +105,11 @@ codes! {
 }
 
 impl ErrorCode {
+    /// Whether agents get it in normal operation: several instances work with one key, and messages are redelivered.
+    pub const fn is_expected(self) -> bool {
+        matches!(self, Self::AlreadyClaimed | Self::AlreadyProcessed | Self::ConnectionConflict)
+    }
+
     /// The code for a bare status, as the framework's own failures have.
     pub fn of_status(status: StatusCode) -> Self {
         match status {
