@@ -56,15 +56,16 @@ impl Session {
         Ok(Self { caller: admitted.caller, agent, request, admitted, gateway })
     }
 
-    /// Notes the outcome of the request for the owner of the agent.
+    /// Notes the outcome of the request for the owner of the agent. Any caller can send what is refused, so only failures of
+    /// the server are failures of the agent.
     pub(crate) fn note<T>(&self, outcome: &Result<T, Failure>) {
         let accounts = &self.services().accounts;
         match outcome {
-            Err(failure) => {
+            Err(failure) if failure.code().status().is_server_error() => {
                 let detail = Some(failure.reason().to_owned());
                 accounts.note_failure(self.agent.id, Door::A2a, failure.code().as_str(), detail);
             }
-            Ok(_) => accounts.note_call(self.agent.id, Door::A2a),
+            _ => accounts.note_call(self.agent.id, Door::A2a),
         }
     }
 
