@@ -55,7 +55,7 @@ fuzz_target!(|bytes: &[u8]| {
         let mut at = 0;
         while let Some(action) = actions.get(at).cloned() {
             match action {
-                Action::Send(text) | Action::Refuse(text) => assert!(is_frame(&text), "{text}"),
+                Action::Send(text) | Action::Refuse(text, _) => assert!(is_frame(&text), "{text}"),
                 Action::Authorize(join) if input.grants >> (number % 64) & 1 == 1 => {
                     let granted = JoinDecision::Granted {
                         response: "{}".to_owned(),

@@ -198,7 +198,7 @@ impl Observed {
         let mut sent = Vec::new();
         for action in self.connection.on_text(text) {
             match action {
-                Action::Send(text) | Action::Refuse(text) => sent.push(self.read(&text)),
+                Action::Send(text) | Action::Refuse(text, _) => sent.push(self.read(&text)),
                 Action::Unreadable => assert!(read.is_err(), "{text}"),
                 Action::Unsubscribe(topic, subscription) => {
                     assert_eq!(
@@ -214,7 +214,7 @@ impl Observed {
                         self.joined.insert(topic, (subscription, join_ref));
                     }
                     for action in self.connection.on_decision(join, decision) {
-                        let (Action::Send(text) | Action::Refuse(text)) = action else {
+                        let (Action::Send(text) | Action::Refuse(text, _)) = action else {
                             panic!("{action:?}")
                         };
                         sent.push(self.read(&text));

@@ -19,6 +19,12 @@ use crate::topic::{Topic, TopicAccess, TopicName};
 /// The reason for refusing a join that would exceed the limit of topics.
 pub(crate) const TOO_MANY_TOPICS: &str = "too many channels joined";
 
+/// The reason for refusing a join that the store could not check.
+pub(crate) const JOIN_CRASHED: &str = "join crashed";
+
+/// The reason for refusing the board of a chat, as the owner of the agent sees it.
+const BOARDS_OFF: &str = "boards are turned off";
+
 /// An empty response.
 const NOTHING: &str = "{}";
 
@@ -27,8 +33,8 @@ const NOTHING: &str = "{}";
 pub enum Action {
     /// Send this text.
     Send(String),
-    /// Send this text, which refuses a join.
-    Refuse(String),
+    /// Send this text, which refuses a join for the reason that the owner of the agent sees.
+    Refuse(String, &'static str),
     /// Find out whether the caller takes part in the chat, and return with
     /// [`Machine::on_decision`]. The socket must already be subscribed to the topic when the
     /// store is read, so that no event is lost in between.
@@ -125,14 +131,17 @@ impl Machine {
     }
 
     fn on_join(&mut self, frame: Frame) -> Vec<Action> {
-        let refused = |reason| vec![self.refuse(&frame, reason)];
+        let refused = |reason| vec![self.refuse(&frame, reason, reason)];
         let topic = match Topic::parse(&frame.topic) {
             TopicName::Topic(topic) => topic,
             TopicName::Closed => return refused("unauthorized"),
             TopicName::Unmatched => return refused("unmatched topic"),
         };
         let is_served = self.has_boards || !matches!(topic, Topic::RoomTasks(_));
-        if !is_served || !self.is_within_scope(topic) {
+        if !is_served {
+            return vec![self.refuse(&frame, "unauthorized", BOARDS_OFF)];
+        }
+        if !self.is_within_scope(topic) {
             return refused("unauthorized");
         }
         let chat = match topic.access(self.caller) {
@@ -165,7 +174,7 @@ impl Machine {
         let (response, subscription) = match decision {
             JoinDecision::Granted { response, subscription } => (response, subscription),
             JoinDecision::Refused(reason) => {
-                let mut actions = vec![Action::Refuse(answer("error", &reason_payload(reason)))];
+                let mut actions = vec![Action::Refuse(answer("error", &reason_payload(reason)), reason)];
                 // A caller who may no longer join loses an earlier subscription as well.
                 actions.extend(self.joined.remove(&topic).map(|before| self.close_frame(&before)));
                 return actions;
@@ -295,8 +304,9 @@ impl Machine {
     }
 
     /// A refused join, with both references, which some clients wait for.
-    fn refuse(&self, frame: &Frame, reason: &str) -> Action {
-        Action::Refuse(self.reply_text(frame, frame.join_ref.as_deref(), "error", &reason_payload(reason)))
+    fn refuse(&self, frame: &Frame, told: &str, reason: &'static str) -> Action {
+        let payload = reason_payload(told);
+        Action::Refuse(self.reply_text(frame, frame.join_ref.as_deref(), "error", &payload), reason)
     }
 }
 

@@ -14,6 +14,7 @@ use domain::caller::{AgentCaller, Caller};
 use domain::chat::{Entrance, ReadChatError};
 use domain::delivery::SubscriptionId;
 use futures_util::StreamExt;
+use http_wire::error::ErrorCode;
 use tokio::time::{Instant, sleep_until};
 
 use crate::context::SocketContext;
@@ -21,7 +22,7 @@ use crate::frame::Version;
 use crate::hub::claim::SocketClaim;
 use crate::hub::{Departure, EndReason};
 use crate::inbox::{CommandSignal, InboxItem, Payload};
-use crate::machine::{Action, JoinDecision, Machine, PendingJoin, TOO_MANY_TOPICS};
+use crate::machine::{Action, JOIN_CRASHED, JoinDecision, Machine, PendingJoin, TOO_MANY_TOPICS};
 use crate::outbox::{LINGER, Outbox};
 use crate::payload;
 use crate::topic::Topic;
@@ -229,9 +230,13 @@ impl Socket {
     fn carry_out(&self, action: Action) -> Flow {
         match action {
             Action::Send(text) => self.unless_full(self.outbox.text(text)),
-            Action::Refuse(text) => {
+            Action::Refuse(text, reason) => {
                 if let Caller::Agent(AgentCaller { agent, .. }) = self.claim.caller {
-                    self.context.accounts.note_failure(agent, Door::Socket, "join_refused", None);
+                    let (code, detail) = match reason {
+                        JOIN_CRASHED => (ErrorCode::ServiceUnavailable.as_str(), None),
+                        reason => ("join_refused", Some(reason.to_owned())),
+                    };
+                    self.context.accounts.note_failure(agent, Door::Socket, code, detail);
                 }
                 self.unless_full(self.outbox.text(text))
             }
@@ -341,7 +346,7 @@ fn why_refused(error: ReadChatError) -> &'static str {
         ReadChatError::ChatNotFound => "unauthorized",
         ReadChatError::Store(error) => {
             tracing::warn!(error = %error, "join could not be checked");
-            "join crashed"
+            JOIN_CRASHED
         }
     }
 }

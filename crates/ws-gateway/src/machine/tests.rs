@@ -31,7 +31,7 @@ fn sent(connection: &mut Machine, subscription: u64, text: &str) -> Vec<String> 
     let mut out = Vec::new();
     for action in connection.on_text(text) {
         match action {
-            Action::Send(text) | Action::Refuse(text) => out.push(text),
+            Action::Send(text) | Action::Refuse(text, _) => out.push(text),
             Action::Authorize(join) => {
                 let decision = JoinDecision::Granted {
                     response: "{}".to_owned(),
@@ -39,7 +39,7 @@ fn sent(connection: &mut Machine, subscription: u64, text: &str) -> Vec<String> 
                 };
                 let actions = connection.on_decision(join, decision);
                 out.extend(actions.into_iter().filter_map(|action| match action {
-                    Action::Send(text) | Action::Refuse(text) => Some(text),
+                    Action::Send(text) | Action::Refuse(text, _) => Some(text),
                     _ => None,
                 }));
             }
@@ -98,8 +98,19 @@ fn a_refused_room_is_not_joined() {
     let Some(Action::Authorize(pending)) = connection.on_text(&join("1", &topic)).pop() else { panic!() };
     assert!(pending.chat.is_some());
     let out = connection.on_decision(pending, JoinDecision::Refused("unauthorized"));
-    assert_eq!(out, [Action::Refuse(error(r#""1""#, r#""1""#, &topic, "unauthorized"))]);
+    assert_eq!(out, [Action::Refuse(error(r#""1""#, r#""1""#, &topic, "unauthorized"), "unauthorized")]);
     assert_eq!(connection.topics().count(), 0);
+}
+
+/// The owner of the agent sees the reason, also one that clients are not told.
+#[test]
+fn a_refused_join_carries_its_reason() {
+    let mut connection = agent().with_boards(false);
+    let topic = format!("room_tasks:{R1}");
+    let refused = error(r#""1""#, r#""1""#, &topic, "unauthorized");
+    assert_eq!(connection.on_text(&join("1", &topic)), [Action::Refuse(refused, "boards are turned off")]);
+    let out = connection.on_text(&join("1", "nothing:1"));
+    assert!(matches!(out.as_slice(), [Action::Refuse(_, "unmatched topic")]), "{out:?}");
 }
 
 #[test]
