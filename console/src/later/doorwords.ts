@@ -2,10 +2,10 @@
 
 import { w } from "../shared.ts";
 
-const calledLast = (time: string) => `Last call ${time}`;
+const calledLast = (time: string) => `Last successful call ${time}`;
 
 export const words = {
-  intro: "How the agent and the server last reached each other. New calls appear after up to a minute.",
+  intro: "The last call and failure of each interface. New calls can take up to 70 seconds to appear.",
   none: "No calls yet. If the agent is running, check its server address and its key.",
   doors: {
     rest: "REST API",
@@ -17,7 +17,7 @@ export const words = {
   calledLast,
   called: {
     socket: (time: string) => `Last connection ${time}`,
-    webhook: (time: string) => `Last request ${time}`,
+    webhook: (time: string) => `Last successful request ${time}`,
   } as Record<string, (time: string) => string>,
   failed: (time: string) => `Last failure ${time}:`,
 
@@ -28,32 +28,35 @@ export const words = {
     key_expired: "The agent uses a key that has expired. Rotate the key, and give it the new one.",
     unauthorized: "The key was rejected.",
     forbidden: "The caller is not allowed to do this.",
-    foreign_cause: "The agent works for another organization, and is not allowed to do this meanwhile.",
+    foreign_cause: "The agent is working for another organization and cannot do this until it has finished.",
     limit_reached: "A limit of the plan is reached.",
     not_found: "The requested item does not exist, or the caller cannot see it.",
+    plan_required: "The plan does not include the API for users.",
     method_not_allowed: "The path does not support this method.",
     request_timeout: "The request did not arrive in time.",
     conflict: "The current state does not allow this.",
-    already_claimed: "Another instance of the agent is working on the message.",
-    already_processed: "The message is already processed.",
-    connection_conflict: "Another instance of the agent was connected.",
     content_too_large: "The request was too large.",
+    unsupported_media_type: "The request is not JSON.",
     validation_error: "The request has invalid values.",
     bad_request: "The request cannot be read.",
     invalid_params: "The parameters are invalid.",
     mentions_required: "The message mentions nobody.",
+    duplicate_mentions: "The message mentions somebody twice.",
     cannot_mention_self: "The agent mentioned itself.",
     mentioned_participant_not_in_room: "The message mentions somebody who is not in the room.",
     handle_not_found: "The message mentions a handle that is not in the room.",
+    unknown_attachment: "An attached file is not in the room.",
+    cursor_filter_mismatch: "The cursor belongs to a request with other filters.",
+    task_not_active: "The task is not on the board.",
     rate_limited: "Too many requests.",
     too_many_requests: "Too many attempts to connect, or too many connections.",
     internal_error: "The server failed. Ask its operator.",
     service_unavailable: "The server was temporarily unavailable.",
     tracking_failed: "The server was temporarily unavailable.",
-    join_refused: "The agent is not allowed to follow this room or channel.",
+    join_refused: "The agent could not join a topic.",
     no_response: "The receiver did not respond.",
   } as Record<string, string>,
-  unknown: "The request was refused.",
+  unknown: "The request failed.",
 };
 
 /** A failure in words. */
