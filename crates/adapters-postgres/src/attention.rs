@@ -100,10 +100,12 @@ async fn dismiss_on(
     // An answer locks the item too.
     let lock = statement::<SqlUuid>("SELECT message_id FROM attention_items WHERE message_id = ? FOR UPDATE");
     lock.bind::<SqlUuid, _>(item.uuid()).get_result::<Uuid>(&mut db).await.optional()?;
-    let found = match command.decide(find_on(db, by.user, item).await?) {
-        Ok(found) => found,
-        Err(ended) => return Ok(ended),
-    };
+    let Some(found) = find_on(db, by.user, item).await? else { return Ok(Err(DismissRefused::NotFound)) };
+    match command.decide(&found) {
+        Ok(true) => {}
+        Ok(false) => return Ok(Ok(found)),
+        Err(refused) => return Ok(Err(refused)),
+    }
     let may = statement::<Bool>(may_dismiss!())
         .bind::<SqlUuid, _>(found.chat.uuid())
         .bind::<SqlUuid, _>(found.sender.id.uuid())

@@ -80,11 +80,12 @@ fn dismiss_on(
     command: DismissAttention,
 ) -> Result<Result<AttentionItem, DismissRefused>, Fault> {
     let DismissAttention { item, by, now } = command;
-    let found = find_on(connection, by.user, item)?;
-    let found = match command.decide(found) {
-        Ok(found) => found,
-        Err(ended) => return Ok(ended),
-    };
+    let Some(found) = find_on(connection, by.user, item)? else { return Ok(Err(DismissRefused::NotFound)) };
+    match command.decide(&found) {
+        Ok(true) => {}
+        Ok(false) => return Ok(Ok(found)),
+        Err(refused) => return Ok(Err(refused)),
+    }
     let may = statement!(may_dismiss!() => Bool)
         .bind::<Binary, _>(Id(found.chat.uuid()))
         .bind::<Binary, _>(Id(found.sender.id.uuid()))

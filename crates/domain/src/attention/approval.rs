@@ -202,12 +202,12 @@ mod tests {
          Use `/approvals` to list pending approvals.";
     const OPEN_CODE: &str = "OpenCode approval requested for `bash` (rm *). Reply with `approve per_9`, `always per_9`, or `reject per_9`.";
 
-    fn requested(adapter: Adapter, token: &str) -> Option<Said> {
-        Some(Said::Requested { adapter, token: token.to_owned() })
+    fn requested(adapter: Adapter, token: &str) -> Said {
+        Said::Requested { adapter, token: token.to_owned() }
     }
 
-    fn settled(token: &str, has_timed_out: bool) -> Option<Said> {
-        Some(Said::Settled { token: token.to_owned(), has_timed_out })
+    fn settled(token: &str, has_timed_out: bool) -> Said {
+        Said::Settled { token: token.to_owned(), has_timed_out }
     }
 
     #[test]
@@ -217,8 +217,8 @@ mod tests {
             (CLAUDE, Adapter::Claude, "a-12"),
             (OPEN_CODE, Adapter::OpenCode, "per_9"),
         ] {
-            assert_eq!(said(text), requested(adapter, token), "{text}");
-            assert_eq!(said(&format!("{MARKER}{text}\n")), requested(adapter, token), "{text}");
+            assert_eq!(said(text), Some(requested(adapter, token)), "{text}");
+            assert_eq!(said(&format!("{MARKER}{text}\n")), Some(requested(adapter, token)), "{text}");
             assert_eq!(said(&format!("Look: {text}")), None);
             assert_eq!(said(&text[..text.len() - 3]), None, "a part of {text}");
         }
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn what_is_asked_for_can_contain_another_request() {
         let nested = CLAUDE.replace("Bash: `ls`", CODEX);
-        assert_eq!(said(&nested), requested(Adapter::Claude, "a-12"));
+        assert_eq!(said(&nested), Some(requested(Adapter::Claude, "a-12")));
         let forged = CLAUDE.replace("`/decline a-12`", "`/decline a-13`");
         assert_eq!(said(&forged), None, "its tokens differ");
     }
@@ -235,12 +235,15 @@ mod tests {
     #[test]
     fn what_is_settled_is_recognized() {
         for (text, expected) in [
-            ("Approval `a-1` resolved as **accept**.", settled("a-1", false)),
-            ("Approval `d-1` resolved as `decline`.", settled("d-1", false)),
-            ("Approval `a-1` timed out. Decision: **decline**.", settled("a-1", true)),
-            ("Approval `d-1` timed out. Applied `decline`.", settled("d-1", true)),
-            ("OpenCode approval `per_9` handled with `once`.", settled("per_9", false)),
-            ("OpenCode approval `per_9` timed out and was handled with `reject`.", settled("per_9", true)),
+            ("Approval `a-1` resolved as **accept**.", Some(settled("a-1", false))),
+            ("Approval `d-1` resolved as `decline`.", Some(settled("d-1", false))),
+            ("Approval `a-1` timed out. Decision: **decline**.", Some(settled("a-1", true))),
+            ("Approval `d-1` timed out. Applied `decline`.", Some(settled("d-1", true))),
+            ("OpenCode approval `per_9` handled with `once`.", Some(settled("per_9", false))),
+            (
+                "OpenCode approval `per_9` timed out and was handled with `reject`.",
+                Some(settled("per_9", true)),
+            ),
             ("Approval requested (ls). Policy decision: accept.", None),
             ("Approval `a 1` resolved as **accept**.", None),
             ("Approval is what I need.", None),

@@ -115,7 +115,7 @@ impl AttentionEffect {
     /// The effect of `new`. Most texts have none, which costs no more than a look at their beginning.
     pub fn of(new: &NewMessage) -> Option<Self> {
         match (new.kind, new.sender) {
-            (MessageKind::Attention, _) => Self::of_event(new),
+            (MessageKind::Attention, _) => Some(Self::of_event(new)),
             // One adapter tells by an error that a request has timed out.
             (MessageKind::Text | MessageKind::Error, ParticipantId::Agent(_)) => Self::of_agent(new),
             (MessageKind::Text, ParticipantId::User(user)) => Self::of_human(new, user),
@@ -123,30 +123,30 @@ impl AttentionEffect {
         }
     }
 
-    fn of_event(new: &NewMessage) -> Option<Self> {
+    fn of_event(new: &NewMessage) -> Self {
         let none = Map::new();
         let metadata = new.metadata.as_ref().unwrap_or(&none);
         let text = |name: &str| metadata.get(name).and_then(Value::as_str);
         if new.is_notice {
-            return Some(Self::Opens(notice(metadata, new.now)));
+            return Self::Opens(notice(metadata, new.now));
         }
         if let Some(message) = text("resolves").and_then(MessageId::parse) {
             let which = WhichItem::Of { message, askers: vec![new.sender], can_be_approval: false };
-            return Some(Self::Closes(ClosedItem::by_asker(which, AttentionOutcome::Resolved)));
+            return Self::Closes(ClosedItem::by_asker(which, AttentionOutcome::Resolved));
         }
         // What agents of other versions write there is not refused, so it is ignored if it means nothing.
         let expires_at = text("expires_at").and_then(Timestamp::parse);
         let expires_at = expires_at.filter(|at| *at > new.now && *at <= new.now.plus(MAX_WAIT));
         let default = text("default").filter(|text| text.chars().count() <= MAX_DEFAULT_CHARS);
         let default = default.filter(|text| without_nul(text).is_ok());
-        Some(Self::Opens(NewItem {
+        Self::Opens(NewItem {
             kind: text("kind").and_then(AttentionKind::parse).unwrap_or(AttentionKind::Question),
             is_blocking: is_blocking(metadata),
             adapter: None,
             token: None,
             default: default.filter(|text| !text.trim().is_empty()).map(str::to_owned),
             expires_at,
-        }))
+        })
     }
 
     fn of_agent(new: &NewMessage) -> Option<Self> {

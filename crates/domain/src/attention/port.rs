@@ -50,18 +50,17 @@ pub enum DismissRefused {
 }
 
 impl DismissAttention {
-    /// Returns the item to be dismissed, or the outcome if it cannot be, or was dismissed before. Pure.
-    pub fn decide(
-        &self,
-        found: Option<AttentionItem>,
-    ) -> Result<AttentionItem, Result<AttentionItem, DismissRefused>> {
-        let Some(item) = found else { return Err(Err(DismissRefused::NotFound)) };
+    /// Returns whether the item is to be dismissed; false if the user has dismissed it before. Pure.
+    ///
+    /// # Errors
+    /// If it has ended in another way.
+    pub fn decide(&self, item: &AttentionItem) -> Result<bool, DismissRefused> {
         if item.is_unanswered() {
-            return Ok(item);
+            return Ok(true);
         }
         let is_dismissed = item.ended.is_some_and(|(outcome, _)| outcome == AttentionOutcome::Dismissed);
         let is_own = item.answered_by.as_ref().is_some_and(|by| by.id == self.by.user);
-        if is_dismissed && is_own { Err(Ok(item)) } else { Err(Err(DismissRefused::Ended(item.answered_by))) }
+        if is_dismissed && is_own { Ok(false) } else { Err(DismissRefused::Ended(item.answered_by.clone())) }
     }
 }
 

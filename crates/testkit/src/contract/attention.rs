@@ -407,15 +407,17 @@ pub async fn notices_are_dismissed_or_released(world: World) {
     let is_item = |line: &AttentionLine| matches!(line, AttentionLine::Item(_));
     let items = lines(&world, ann.caller, Some(AttentionState::Open)).await;
     let items = items.into_iter().filter(is_item).collect::<Vec<_>>();
-    let [AttentionLine::Item(hold), AttentionLine::Item(deadline)] = &items[..] else { panic!("{items:?}") };
-    assert_eq!((hold.kind, hold.is_blocking, hold.asker()), (AttentionKind::Held, true, None));
+    let [AttentionLine::Item(notice), AttentionLine::Item(deadline)] = &items[..] else {
+        panic!("{items:?}")
+    };
+    assert_eq!((notice.kind, notice.is_blocking, notice.asker()), (AttentionKind::Held, true, None));
     assert_eq!((deadline.kind, deadline.is_blocking), (AttentionKind::Deadline, false));
-    let refused = answer(&world, ann, hold.message, said("go on")).await.unwrap_err();
+    let refused = answer(&world, ann, notice.message, said("go on")).await.unwrap_err();
     assert!(matches!(refused, AnswerAttentionError::TakesNone), "{refused}");
     let reply =
-        SendMessage { in_reply_to: Some(hold.message), ..text("who?", &[ParticipantId::Agent(bot.id)]) };
+        SendMessage { in_reply_to: Some(notice.message), ..text("who?", &[ParticipantId::Agent(bot.id)]) };
     world.messages.send(ann.caller, chat, reply).await.unwrap();
-    assert_eq!(item(&world, ann, hold.message).await.ended, None, "a reply releases nothing");
+    assert_eq!(item(&world, ann, notice.message).await.ended, None, "a reply releases nothing");
     for _ in 0..2 {
         let dismissed =
             world.attention.dismiss(ann.caller, AttentionId::Item(deadline.message)).await.unwrap();
@@ -424,7 +426,7 @@ pub async fn notices_are_dismissed_or_released(world: World) {
     }
     let recipient = pair.stored(&world, held).await.addressed_agents()[0];
     world.work.change(pair.scope(), held, recipient, WorkChange::Retry, None).await.unwrap();
-    let released = item(&world, ann, hold.message).await;
+    let released = item(&world, ann, notice.message).await;
     assert_eq!(released.ended.map(|(outcome, _)| outcome), Some(AttentionOutcome::Resolved));
     let log = log_of(&world, Some(ann.caller.organization), None).await;
     let dismissed = log.iter().filter(|entry| entry.action == AuditAction::AttentionDismissed);
