@@ -93,7 +93,7 @@ test("what_happens_elsewhere_is_seen", async t => {
   await server.call("POST", `/me/attention/${open.id}/answer`, { answer: { content: "Tuesday" } }, key);
   await dialog(page).getByLabel("Your answer").fill("Monday");
   await submit(page, "Answer");
-  await dialog(page).getByText(/@ben has answered/).waitFor();
+  await dialog(page).getByText(/@ben already answered/).waitFor();
   assert.equal(await dialog(page).getByLabel("Your answer").inputValue(), "Monday");
   await page.keyboard.press("Escape");
   await shows(page, ["I leave the prices out.", "May I publish?"]);

@@ -61,7 +61,7 @@ test("unread_messages_are_marked_on_every_device", async t => {
   const it = await world(t);
   const { page, context, base, server, seen } = it;
   const echo = await server.agent("Echo");
-  const room = await server.room("Inbox", echo);
+  const room = await server.room("Post", echo);
   const { id: me } = await server.call("GET", "/me/profile");
   const tell = content => server.call("POST", `/agent/chats/${room}/messages`, { message: { content, mentions: [{ id: me }] } }, echo.key);
   await server.say(room, "@admin/echo go", echo);
@@ -73,7 +73,7 @@ test("unread_messages_are_marked_on_every_device", async t => {
   const shows = async (count, ...pages) => {
     for (const one of pages) await until(`the number is ${count}`, async () => ((await badge(one).locator("[aria-hidden]").allTextContents())[0] ?? "0") === String(count));
   };
-  await other.getByRole("link", { name: "Inbox" }).waitFor();
+  await other.getByRole("link", { name: /^Post/ }).waitFor();
   const texts = [];
   for (const content of ["one", "two", "three"]) texts.push((await tell(content)).id);
   await shows(3, page, other);
@@ -81,7 +81,7 @@ test("unread_messages_are_marked_on_every_device", async t => {
   await server.call("POST", `/agent/chats/${room}/events`, { event: { content: "hm", message_type: "thought", metadata: {} } }, echo.key);
 
   // Looked at for a second, it is read on both pages; the line stays while the room is open.
-  await page.getByRole("link", { name: "Inbox" }).click();
+  await page.getByRole("link", { name: /^Post/ }).click();
   await page.locator(`.day.new + #row-${texts[0]}`).waitFor();
   await shows(0, page, other);
   assert.equal(await page.locator(".day.new").count(), 1);

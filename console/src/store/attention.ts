@@ -27,9 +27,9 @@ export function refreshAttention(): void {
   timer ??= setTimeout(() => void read(), Math.max(200, readAt + EVERY_MS - Date.now()));
 }
 
-/** Leads from the first page to the inbox, once after the log-in. */
+/** Leads from the first page to the inbox, once after the log-in. On a phone, the first page is the sidebar, with its number. */
 function lead(isNeeded: boolean): void {
-  if (isFirst && isNeeded && place.value.path === "/" && !document.activeElement?.closest("input, dialog")) go("/inbox", true);
+  if (isFirst && isNeeded && place.value.path === "/" && !matchMedia("(max-width: 46rem)").matches && !document.activeElement?.closest("input, dialog")) go("/inbox", true);
   isFirst = false;
 }
 

@@ -23,7 +23,8 @@ static NOTE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH noted AS (SELECT noted.* \
          FROM unnest(?, ?, ?, ?, ?, ?) AS noted (id, door, called_at, failed_at, failure, detail) \
-         JOIN agents ON agents.id = noted.id AND agents.deleted_at IS NULL ORDER BY noted.id, noted.door) \
+         CROSS JOIN LATERAL (SELECT agents.deleted_at FROM agents WHERE agents.id = noted.id OFFSET 0) AS agent \
+         WHERE agent.deleted_at IS NULL ORDER BY noted.id, noted.door) \
          INSERT INTO agent_doors (agent_id, door, called_at, failed_at, failure, detail) \
          SELECT id, door, called_at, failed_at, failure, detail FROM noted{DOOR_CONFLICT}"
     )

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::attention::{AttentionEffect, ClosedItem, WhichItem};
+use domain::attention::AttentionEffect;
 use domain::chat::{MemberState, ParticipantStatus};
 use domain::delivery::HeldBy;
 use domain::file::File;
@@ -194,10 +194,8 @@ async fn decided_on(
             written_keys.insert(key(keyed), (index, new));
         }
         // The first answer counts, also one that was typed.
-        if let (
-            Ok(_),
-            Some(AttentionEffect::Closes(ClosedItem { which: WhichItem::Of { message, .. }, .. })),
-        ) = (&outcome, AttentionEffect::of(new))
+        if let (Ok(_), Some(message)) =
+            (&outcome, AttentionEffect::of(new).and_then(|effect| effect.ended_item()))
         {
             answerable.remove(&message);
         }

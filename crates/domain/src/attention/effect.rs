@@ -123,6 +123,14 @@ impl AttentionEffect {
         }
     }
 
+    /// The one item that it ends, unless it ends those with a token.
+    pub const fn ended_item(&self) -> Option<MessageId> {
+        match self {
+            Self::Closes(ClosedItem { which: WhichItem::Of { message, .. }, .. }) => Some(*message),
+            _ => None,
+        }
+    }
+
     fn of_event(new: &NewMessage) -> Self {
         let none = Map::new();
         let metadata = new.metadata.as_ref().unwrap_or(&none);

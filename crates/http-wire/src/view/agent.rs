@@ -128,7 +128,7 @@ pub struct OwnedAgentView<'a> {
 /// The last use of a way by which the agent and the server reach each other.
 #[derive(Serialize, utoipa::ToSchema)]
 pub struct DoorView {
-    /// `rest`, `socket`, or `mcp`, which the agent calls; `webhook`, which the server calls; or `a2a`, by which others call
+    /// What the agent calls (rest, socket, mcp), what the server calls (webhook), or a2a, by which others call
     /// the agent.
     door: &'static str,
     /// The last call that did not fail; for `socket`, the start of the last connection. Null if none is known.

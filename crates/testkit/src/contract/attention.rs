@@ -88,7 +88,7 @@ async fn listed(world: &World, user: &TestUser, state: AttentionState) -> Vec<Me
     lines(world, user.caller, Some(state)).await.into_iter().map(item).collect()
 }
 
-pub(super) async fn open(world: &World, user: &TestUser) -> Vec<MessageId> {
+async fn open(world: &World, user: &TestUser) -> Vec<MessageId> {
     listed(world, user, AttentionState::Open).await
 }
 
