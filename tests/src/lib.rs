@@ -11,7 +11,6 @@ mod fleet;
 mod metrics;
 mod mode;
 pub mod proof;
-pub mod receiver;
 mod rest;
 pub mod secrets;
 mod server;

@@ -32,7 +32,6 @@ mod organization;
 mod peer;
 mod plan;
 mod pool;
-mod push;
 #[cfg(test)]
 mod query_plans;
 mod row;

@@ -26,7 +26,6 @@ mod open;
 mod organization;
 mod peer;
 mod plan;
-mod push;
 #[cfg(test)]
 mod query_plans;
 mod reader;

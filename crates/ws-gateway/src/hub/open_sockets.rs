@@ -252,7 +252,6 @@ impl OpenSockets {
             | Change::PauseChanged(_)
             | Change::AgentPauseChanged(_)
             | Change::WebhookChanged(_)
-            | Change::PushConfigured(_)
             | Change::EventsLost { .. } => {}
         }
     }

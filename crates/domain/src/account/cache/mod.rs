@@ -176,7 +176,6 @@ impl CallerCache {
             | Change::AgentsPlaying(_)
             | Change::PauseChanged(_)
             | Change::WebhookChanged(_)
-            | Change::PushConfigured(_)
             | Change::EventsLost { .. } => {}
             Change::ParticipantsRemoved(chat) => self.forget_chat(chat),
         }

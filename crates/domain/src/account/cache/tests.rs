@@ -255,7 +255,6 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         | Change::AgentsPlaying(_)
         | Change::PauseChanged(_)
         | Change::WebhookChanged(_)
-        | Change::PushConfigured(_)
         | Change::EventsLost { .. } => &[],
     }
 }
