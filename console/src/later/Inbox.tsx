@@ -38,7 +38,7 @@ export function Inbox() {
       <Tabs label={w.agents.status} tabs={(Object.keys(words.states) as State[]).map(one => [one === "open" ? "/inbox" : `/inbox?state=${one}`, words.states[one], one === state])} />
       <Rows list={list} kind="cards inbox" row={one => <Row key={one.id} item={one} onAnswer={() => setAnswering(one)} onDone={text => done(one, text)} />}
         empty={<Nothing icon="inbox" title={words.none[state]} text={state === "open" ? words.noneText : undefined} />} />
-      {answering && <Answer item={answering} onDone={() => done(answering, words.answered)} onClose={() => setAnswering(null)} />}
+      {answering && <Answer item={answering} onDone={() => done(answering, words.done.answer)} onClose={() => setAnswering(null)} />}
     </Page>
   );
 }

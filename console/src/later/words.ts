@@ -1,4 +1,4 @@
-// The texts of the pages of operators, of boards, of files, of memories, and of trees.
+// The texts of the pages of operators, of boards, of files, of memories, of trees, and of the inbox.
 
 import { many, w } from "../shared.ts";
 
@@ -292,7 +292,6 @@ export const inbox = {
   ways,
   done,
   contact: { ways: { ...ways, approve: w.contacts.accept, decline: w.contacts.reject }, done: { ...done, approve: "Accepted.", decline: "Rejected." } },
-  answered: "Answered.",
   answerTo: "Answer to",
   yourAnswer: "Your answer",
   answerHint: "It is sent as a message in the room, and mentions who asked.",

@@ -128,7 +128,7 @@ async fn dismiss_on(
 /// the chats.
 pub(crate) async fn answerable_on(mut db: &Db, news: &[NewMessage]) -> Result<HashSet<MessageId>, Fault> {
     let mut open = HashSet::new();
-    for (item, chat) in news.iter().filter_map(|new| Some((new.answers?.item, new.chat))) {
+    for (item, chat) in news.iter().filter_map(|new| Some((new.must_answer()?, new.chat))) {
         let lock = statement::<Bool>(concat!(can_be_answered!(), " FOR UPDATE"))
             .bind::<SqlUuid, _>(item.uuid())
             .bind::<SqlUuid, _>(chat.uuid());
@@ -251,7 +251,7 @@ pub(crate) async fn name_hold_on(
     Ok(())
 }
 
-/// Ends the notices of what has ended with a change of a delivery of this message.
+/// Ends the notices about holds that ended when a delivery of this message changed.
 pub(crate) async fn release_on(
     mut db: &Db,
     message: &Message,

@@ -103,9 +103,9 @@ fn dismiss_on(
     Ok(find_on(connection, by.user, item)?.ok_or(DismissRefused::NotFound))
 }
 
-/// Returns whether the item that a message answers can be answered, if it answers one.
+/// Returns whether the item that a message must answer can be answered, if there is one.
 pub(crate) fn takes_answer_on(connection: &mut SqliteConnection, new: &NewMessage) -> Result<bool, Fault> {
-    let Some(item) = new.answers.map(|answered| answered.item) else { return Ok(true) };
+    let Some(item) = new.must_answer() else { return Ok(true) };
     let open = statement!(can_be_answered!() => Bool);
     let open = open.bind::<Binary, _>(Id(item.uuid())).bind::<Binary, _>(Id(new.chat.uuid()));
     Ok(open.get_result::<bool>(connection).optional()?.unwrap_or(false))
@@ -226,7 +226,7 @@ pub(crate) fn name_hold_on(
     Ok(())
 }
 
-/// Ends the notices of what has ended with a change of a delivery of this message.
+/// Ends the notices about holds that ended when a delivery of this message changed.
 pub(crate) fn release_on(
     connection: &mut SqliteConnection,
     message: &Message,

@@ -9,7 +9,7 @@ use crate::cursor::CursorSeal;
 use crate::features::Features;
 use crate::limit::RateLimits;
 
-/// Registers every service, the rate limits, the seal of cursors, and what clients are told that they can use.
+/// Registers every service, the rate limits, the cursor seal, and the features that clients are told about.
 pub fn register(
     config: &mut ServiceConfig,
     services: &Services,

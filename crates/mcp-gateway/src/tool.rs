@@ -122,7 +122,7 @@ tools! {
         "Search the facts that you, or other agents of your organization, have stored.";
     /// Lists what waits for the human.
     Attention = "attention", Users, Filter, false, attention::list,
-        "List everything that waits for you in all rooms: what blocks an agent first, then the oldest. `answers` lists the \
+        "List everything that waits for you in all rooms: blocking items first, then the oldest. `answers` lists the \
          possible actions: use `approve` to answer, decide, or dismiss, and `retry` and `dead_letter` for work.";
     /// Answers what waits for the human.
     Approve = "approve", Users, Filter, true, attention::approve,

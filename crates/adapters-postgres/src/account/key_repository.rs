@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use domain::account::{
-    CreateKeyRefused, DoorUse, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
+    CreateKeyRefused, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
     RotateKey, RotateKeyRefused, RotatedKey, StoredKey,
 };
 use domain::id::{AgentId, ParticipantId};
@@ -10,7 +10,7 @@ use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 
-use super::{doors, find, keys};
+use super::{find, keys};
 use crate::PostgresStore;
 
 #[async_trait]
@@ -23,17 +23,10 @@ impl KeyRepository for PostgresStore {
         self.query(digest, |db, digest| find::agent_of_revoked_key_on(db, *digest).boxed()).await
     }
 
-    async fn note_uses(&self, keys: Vec<KeyUse>, doors: Vec<DoorUse>) -> Result<(), StoreError> {
-        // In one transaction, the locks on keys and doors could deadlock with a rotation or a deletion.
-        if !keys.is_empty() {
-            let noted = self.change(keys, |db, keys| keys::note_uses_on(db, keys).boxed(), |()| ());
-            let Ok(()) = noted.await?;
-        }
-        if !doors.is_empty() {
-            let noted = self.change(doors, |db, doors| doors::note_on(db, doors).boxed(), |()| ());
-            let Ok(()) = noted.await?;
-        }
-        Ok(())
+    async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {
+        let noted = self.change(uses, |db, uses| keys::note_uses_on(db, uses).boxed(), |()| ());
+        let Ok(done) = noted.await?;
+        Ok(done)
     }
 
     async fn list_keys(

@@ -78,6 +78,12 @@ impl AgentRepository for PostgresStore {
         self.query(agent, |db, agent| disconnects::list_on(db, *agent).boxed()).await
     }
 
+    async fn note_doors(&self, uses: Vec<DoorUse>) -> Result<(), StoreError> {
+        let noted = self.change(uses, |db, uses| doors::note_on(db, uses).boxed(), |()| ());
+        let Ok(done) = noted.await?;
+        Ok(done)
+    }
+
     async fn list_doors(&self, agents: Vec<AgentId>) -> Result<Vec<DoorUse>, StoreError> {
         self.read(agents, |db, agents| doors::list_on(db, agents).boxed()).await
     }

@@ -182,7 +182,7 @@ async fn decided_on(
     let mut written_keys = HashMap::new();
     let mut answerable = attention::answerable_on(db, news).await?;
     for (index, new) in news.iter().enumerate() {
-        let takes_answer = new.answers.is_none_or(|answered| answerable.contains(&answered.item));
+        let takes_answer = new.must_answer().is_none_or(|item| answerable.contains(&item));
         let outcome = match earlier_on(db, &recorded, &written_keys, &decided.outcomes, new).await? {
             PriorResult::Nothing if !takes_answer => Err(AppendRefused::Answered),
             PriorResult::Nothing => decided.decide(index, new),

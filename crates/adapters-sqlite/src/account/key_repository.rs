@@ -5,14 +5,14 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    CreateKeyRefused, DoorUse, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
+    CreateKeyRefused, KeyDigest, KeyRecord, KeyRepository, KeyUse, MadeKey, NewUserKey, RevokeKeys,
     RotateKey, RotateKeyRefused, RotatedKey, StoredKey,
 };
 use domain::id::{AgentId, ParticipantId};
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 
-use super::{doors, find, keys};
+use super::{find, keys};
 use crate::SqliteStore;
 
 #[async_trait]
@@ -25,11 +25,8 @@ impl KeyRepository for SqliteStore {
         self.read(move |connection| find::agent_of_revoked_key_on(connection, digest)).await
     }
 
-    async fn note_uses(&self, keys: Vec<KeyUse>, doors: Vec<DoorUse>) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| {
-            keys::note_uses_on(connection, &keys)?;
-            doors::note_on(connection, &doors).map(Ok)
-        };
+    async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| keys::note_uses_on(connection, &uses).map(Ok);
         let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
         done.map_err(|never| match never {})
     }

@@ -88,6 +88,12 @@ impl AgentRepository for SqliteStore {
         self.read(move |connection| disconnects::list_on(connection, agent)).await
     }
 
+    async fn note_doors(&self, uses: Vec<DoorUse>) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| doors::note_on(connection, &uses).map(Ok);
+        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
     async fn list_doors(&self, agents: Vec<AgentId>) -> Result<Vec<DoorUse>, StoreError> {
         self.read(move |connection| doors::list_on(connection, &agents)).await
     }

@@ -147,8 +147,8 @@ impl AccountService {
         self.authenticate_at(presented, None).await
     }
 
-    /// Does the same for a key that is presented at a door. Notes a key of an agent that was revoked or has expired; the
-    /// outcome of the call is noted by the caller.
+    /// Authenticates a key that is presented at a door, and notes there if it was revoked or has expired. The caller notes
+    /// the outcome of the call.
     pub async fn authenticate_at(
         &self,
         presented: &str,

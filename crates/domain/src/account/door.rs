@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::disconnect::{Connection, EndReason, LastDisconnect};
-use super::key_uses::USE_RESOLUTION;
+use super::key_uses::{USE_RESOLUTION, last_of};
 use super::service::AccountService;
 use crate::id::AgentId;
 use crate::store::StoreError;
@@ -39,7 +39,7 @@ pub const KEY_REVOKED: &str = "key_revoked";
 /// The code of the failure if an agent uses a key that has expired.
 pub const KEY_EXPIRED: &str = "key_expired";
 
-/// The reasons of ends of sockets that are no failures.
+/// The reasons for which a socket ends without a failure.
 const INTENDED: [EndReason; 2] = [EndReason::ClientClosed, EndReason::ServerClosed];
 
 /// A failure at a door.
@@ -67,7 +67,7 @@ pub struct DoorUse {
 }
 
 impl DoorUse {
-    /// The words of the reasons of ends of sockets that are failures.
+    /// The words for the ends of sockets that are failures.
     pub fn failed_ends() -> impl Iterator<Item = &'static str> {
         let failed = EndReason::ALL.into_iter().filter(|reason| !INTENDED.contains(reason));
         failed.map(EndReason::as_str)
@@ -133,11 +133,6 @@ impl DoorNotes {
         taken
     }
 
-    /// Puts back what could not be written.
-    pub(super) fn put_back(&self, uses: impl IntoIterator<Item = DoorUse>) {
-        uses.into_iter().for_each(|used| self.put(used));
-    }
-
     fn shard(&self, agent: AgentId) -> MutexGuard<'_, Shard> {
         // The end of an id is random.
         let end = agent.uuid().as_bytes()[15];
@@ -171,6 +166,19 @@ impl AccountService {
         let at = self.clock.now();
         let failure = DoorFailure { at, code: code.into(), detail };
         self.doors.put(DoorUse { agent, door, called_at: None, failure: Some(failure) });
+    }
+
+    /// Writes the uses of doors since the last call.
+    pub(super) async fn write_doors(&self) -> Result<(), StoreError> {
+        let mut uses = self.doors.take(self.clock.now());
+        while !uses.is_empty() {
+            let batch = last_of(&mut uses);
+            if let Err(error) = self.accounts.note_doors(batch.clone()).await {
+                batch.into_iter().chain(uses).for_each(|used| self.doors.put(used));
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// The doors that each of these agents has used, as far as that is stored. A socket that ended has failed, unless its
@@ -238,7 +246,9 @@ mod tests {
         let taken = notes.take(at(3));
         assert_eq!(taken, [used(3, Some((2, "not_found")))], "a call after a failure is noted");
         notes.put(used(None, Some((4, "conflict"))));
-        notes.put_back(taken);
+        for used in taken {
+            notes.put(used);
+        }
         assert_eq!(notes.take(at(4)), [used(3, Some((4, "conflict")))], "a later one wins");
     }
 

@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 
 use super::agent::Agent;
-use super::door::DoorUse;
 use super::key::{KeyDigest, KeyRecord, NewKey, StoredKey};
 use crate::audit::Actor;
 use crate::id::{AgentId, ApiKeyId, ParticipantId, UserId};
@@ -140,9 +139,8 @@ pub trait KeyRepository: Send + Sync {
     /// The agent that had this key, if it was revoked and the agent is not deleted.
     async fn find_agent_of_revoked_key(&self, digest: KeyDigest) -> Result<Option<AgentId>, StoreError>;
 
-    /// Records the last uses of keys and doors, each at most once; what is recorded for a later time stays
-    /// ([`DoorUse::add`]), and a key or an agent may be gone.
-    async fn note_uses(&self, keys: Vec<KeyUse>, doors: Vec<DoorUse>) -> Result<(), StoreError>;
+    /// Records the last uses of keys, each at most once; a later recorded use stays, and a key may be gone.
+    async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError>;
 
     /// The keys of a holder that are not revoked, newest first; the position is (time, id).
     async fn list_keys(

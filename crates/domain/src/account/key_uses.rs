@@ -53,21 +53,19 @@ impl AccountService {
     /// Writes the uses of keys and doors since the last call; must be called every few seconds, and at the end. Uses
     /// that cannot be written are retried with the next call.
     pub async fn write_uses(&self) -> Result<(), StoreError> {
-        let (mut keys, mut doors) = (self.uses.take(), self.doors.take(self.clock.now()));
-        while !keys.is_empty() || !doors.is_empty() {
-            let some_keys = last_of(&mut keys);
-            let some_doors = last_of(&mut doors);
-            if let Err(error) = self.keys.note_uses(some_keys.clone(), some_doors.clone()).await {
-                some_keys.into_iter().chain(keys).for_each(|one| self.uses.put(one));
-                self.doors.put_back(some_doors.into_iter().chain(doors));
+        let mut uses = self.uses.take();
+        while !uses.is_empty() {
+            let batch = last_of(&mut uses);
+            if let Err(error) = self.keys.note_uses(batch.clone()).await {
+                batch.into_iter().chain(uses).for_each(|one| self.uses.put(one));
                 return Err(error);
             }
         }
-        Ok(())
+        self.write_doors().await
     }
 }
 
-/// Takes as many as are written at once.
-fn last_of<T>(uses: &mut Vec<T>) -> Vec<T> {
+/// Takes as many uses as are written at once.
+pub(super) fn last_of<T>(uses: &mut Vec<T>) -> Vec<T> {
     uses.split_off(uses.len().saturating_sub(WRITTEN_AT_ONCE))
 }

@@ -249,6 +249,10 @@ pub trait AgentRepository: Send + Sync {
     /// The connections of an agent, the newest first.
     async fn list_connections(&self, agent: AgentId) -> Result<Vec<Connection>, StoreError>;
 
+    /// Records the last uses of doors, each at most once; what is recorded for a later time stays ([`DoorUse::add`]), and an
+    /// agent may be gone.
+    async fn note_doors(&self, uses: Vec<DoorUse>) -> Result<(), StoreError>;
+
     /// The recorded uses of the doors of these agents, in any order; and for each agent the last connection whose end was
     /// a failure ([`DoorUse::of_connection`]), as another use of its socket.
     async fn list_doors(&self, agents: Vec<AgentId>) -> Result<Vec<DoorUse>, StoreError>;

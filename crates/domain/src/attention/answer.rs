@@ -121,7 +121,8 @@ impl AttentionService {
         answer: AttentionAnswer,
     ) -> Result<(), AnswerAttentionError> {
         let content = item.reply(answer)?;
-        let answered = AnsweredItem { item: item.message, is_of_command: self.is_of_command };
+        let answered =
+            AnsweredItem { item: item.message, is_reply: false, is_of_command: self.is_of_command };
         let sent = self.messages.answer(caller, item.chat, answered, item.sender.id, content).await;
         match sent {
             Ok(_) => Ok(()),

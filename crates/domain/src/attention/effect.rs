@@ -9,7 +9,7 @@ use super::item::{AttentionKind, AttentionOutcome};
 use crate::budget::{Budget, BudgetScope};
 use crate::delivery::HeldBy;
 use crate::id::{MessageId, ParticipantId, SubjectId, UserId};
-use crate::message::{Cause, MentionKind, Message, MessageKind, NewMessage};
+use crate::message::{AnsweredItem, MentionKind, Message, MessageKind, NewMessage};
 use crate::text::without_nul;
 use crate::time::Timestamp;
 use crate::usage::Day;
@@ -86,7 +86,7 @@ impl ClosedItem {
         Self { which, outcome, by: None, is_of_command: false }
     }
 
-    /// As the stored message closes items: those who are to get it, and do not while it is held, still wait for an answer.
+    /// Without the askers who do not receive the stored answer because it is held: they still wait.
     #[must_use]
     pub fn told_by(mut self, message: &Message) -> Self {
         if self.by.is_some() {
@@ -182,13 +182,12 @@ impl AttentionEffect {
     fn of_human(new: &NewMessage, user: UserId) -> Option<Self> {
         let mentioned = new.mentions.iter().filter(|mention| mention.kind == MentionKind::Mention);
         let askers = mentioned.map(|mention| mention.id).filter(|id| id.agent().is_some()).collect();
-        let which = if let Some(answered) = new.answers {
-            WhichItem::Of { message: answered.item, askers, can_be_approval: true }
-        } else if let Some((token, adapters)) = approval::replied(&new.content) {
+        let replied = approval::replied(&new.content).filter(|_| new.must_answer().is_none());
+        let which = if let Some((token, adapters)) = replied {
             WhichItem::Approval { token: token.to_owned(), adapters, askers }
         } else {
-            let Cause::Known(place) = new.cause else { return None };
-            WhichItem::Of { message: place.message?, askers, can_be_approval: false }
+            let AnsweredItem { item, is_reply, .. } = new.answers?;
+            WhichItem::Of { message: item, askers, can_be_approval: !is_reply }
         };
         let is_of_command = new.answers.is_some_and(|answered| answered.is_of_command);
         let (outcome, by) = (AttentionOutcome::Answered, Some(user));

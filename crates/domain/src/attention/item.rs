@@ -151,7 +151,7 @@ impl AttentionItem {
         (!self.kind.is_notice()).then_some(&self.sender)
     }
 
-    /// The shown part of a text, with the handles of those whom it mentions.
+    /// The part of a text that is shown, with handles for its mentions.
     pub fn summary_of(beginning: &str, mentions: &[Mention], most_chars: usize) -> String {
         let shown = mentions.iter().fold(beginning.to_owned(), |text, mention| {
             text.replace(&mention.marker(), &format!("@{}", mention.handle))

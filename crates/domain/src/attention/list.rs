@@ -124,7 +124,7 @@ impl AttentionService {
     }
 }
 
-/// Returns whether a dead item is one that nobody has ended, and that has ended lately.
+/// Returns whether a dead item ended recently because its agent had used up its attempts.
 fn is_news(item: &WorkItem, now: Timestamp) -> bool {
     let dead = item.delivery.dead();
     dead.is_some_and(|dead| dead.is_exhausted() && now.since(dead.at) < DEAD_FOR)

@@ -5,11 +5,11 @@
 //! dismisses it, its asker resolves it, or its time passes. An expired item can still be answered, but its asker may
 //! have gone on with its default. Everybody in the room sees the same items; the first answer counts.
 //!
-//! The list of what is open also shows the flagged work of the user's agents, and the contact requests that wait for
-//! the user. Neither is stored as an item.
+//! The list of open items also has the flagged work of the user's agents and the pending contact requests to the user.
+//! Neither is stored as an item.
 //!
 //! Invariant: an answer and the end of its item are one transaction ([`NewMessage::answers`](crate::message::NewMessage)),
-//! so that nobody is told that an item is answered whose asker has got nothing.
+//! so an item is never shown as answered if its asker has not received the answer.
 
 mod answer;
 pub mod approval;

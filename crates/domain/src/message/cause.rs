@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::filter::HistoryFilter;
 use super::history::ReadSurroundingsError;
 use super::mention::{Mention, MentionKind};
-use super::model::Message;
+use super::model::{Message, MessageKind};
+use super::port::AnsweredItem;
 use super::service::MessageService;
 use super::trace::TraceParent;
 use crate::caller::UserCaller;
@@ -153,6 +154,8 @@ pub(super) struct NamedCause {
     pub(super) traceparent: Option<TraceParent>,
     /// Set if the cause is foreign to its chat.
     pub(super) is_foreign: bool,
+    /// The attention item that a text of a human with this cause answers.
+    pub(super) answers: Option<AnsweredItem>,
 }
 
 impl MessageService {
@@ -170,6 +173,8 @@ impl MessageService {
             cause: Cause::Known(message.place_of_answer(sender)),
             traceparent: message.traceparent,
             is_foreign: message.origin.is_foreign(),
+            answers: (message.kind == MessageKind::Attention && sender.user().is_some())
+                .then_some(AnsweredItem { item: named, is_reply: true, is_of_command: false }),
         }))
     }
 

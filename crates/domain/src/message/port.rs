@@ -70,7 +70,7 @@ pub struct NewMessage {
     pub max_hops: MaxHops,
     /// The budgets that hold deliveries, if there are any.
     pub exceeded: Option<Arc<ExceededBudgets>>,
-    /// The attention item that a text of a human answers, which must be one that can be answered.
+    /// The attention item that a text of a human answers.
     pub answers: Option<AnsweredItem>,
     /// Set for an event of the server in the name of the sender: it is stored although the sender is stopped,
     /// or the chat is full.
@@ -86,11 +86,18 @@ pub struct NewMessage {
 pub struct AnsweredItem {
     /// Its message.
     pub item: MessageId,
+    /// Set if the answer is a reply in the room: it is stored even if the item has ended.
+    pub is_reply: bool,
     /// Set if a command answers it, which announces nothing: the change log tells the servers of the text.
     pub is_of_command: bool,
 }
 
 impl NewMessage {
+    /// The attention item that must not have ended.
+    pub fn must_answer(&self) -> Option<MessageId> {
+        self.answers.filter(|answered| !answered.is_reply).map(|answered| answered.item)
+    }
+
     /// Returns whether the cause depends on the sender's attempts ([`Cause::or_observed`]): for agents, unless an event
     /// names its cause. Nobody is asked by an event, so it hides no loop; and the server's own event about a text has
     /// nothing to do with what the text's sender works on.

@@ -229,7 +229,7 @@ impl MessageService {
             attachments: each_once(&command.attachments),
             max_hops: self.max_hops,
             exceeded: self.budgets.exceeded(),
-            answers,
+            answers: answers.or(named_cause.answers),
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
         };
         let sent = match self.messages.append(new, self.announce_created()).await? {

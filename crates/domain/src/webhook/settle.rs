@@ -7,11 +7,11 @@ use super::schedule::{LONGEST, SHORTEST, WORKING_PAUSE, retry_delay};
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::time::Timestamp;
 
-/// The time with nothing but failures after which the log and the status of the webhook say so.
+/// How long every request must have failed before the log and the status of the webhook say so.
 pub const WARNED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The time with nothing but failures, two days of which follow the warning, after which the webhook is disabled. One that is
-/// seldom sent anything, or whose agent was paused meanwhile, may be disabled later.
+/// How long every request must have failed before the webhook is disabled, two days of it after the warning. A webhook that
+/// is seldom called, or whose agent was paused meanwhile, may be disabled later.
 pub const DISABLED_AFTER: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
 /// The status by which a receiver says that it will never take anything again.

@@ -23,8 +23,8 @@ pub enum WorkScope {
     OwnedBy(UserId),
     /// Those of the members of an organization.
     Of(Authority),
-    /// Those to whom this user or agent has sent the message: a sender can take it out of the queue. Only single items are
-    /// found; lists are empty.
+    /// The deliveries of messages that this user or agent has sent: a sender can take them out of the queue. Finds single
+    /// items only; lists are empty.
     SentBy(ParticipantId),
 }
 

@@ -1,4 +1,4 @@
-//! The routes of what waits for a human.
+//! The routes of the attention list.
 
 use http_wire::openapi::{Endpoint, get, post};
 use http_wire::page::PageMetadata;
@@ -11,7 +11,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         get("/attention", attention::list)
             .named(
                 "listAttention",
-                "List everything that waits for the caller, in all rooms: what blocks somebody first, then the oldest",
+                "List everything that waits for the caller, in all rooms: blocking items first, then the oldest",
             )
             .query::<attention::ListAttentionQuery>()
             .lists::<AttentionView<'_>, PageMetadata>(),
@@ -27,7 +27,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<AttentionView<'_>>(200)
             .refuses(&[409]),
         post("/attention/{attention_id}/dismiss", attention::dismiss)
-            .named("dismissAttention", "Take an item off the list without an answer to its asker")
+            .named("dismissAttention", "Take an item off the list without answering its asker")
             .answers::<AttentionView<'_>>(200)
             .refuses(&[409]),
     ]

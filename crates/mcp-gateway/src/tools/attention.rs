@@ -1,4 +1,4 @@
-//! What waits for a human.
+//! The attention list.
 
 use domain::attention::{
     AnswerAttentionError, AttentionAnswer, AttentionFilter, AttentionId, AttentionLine, Decision,
@@ -38,9 +38,9 @@ pub(crate) async fn list(session: &Session, chat: Option<ChatId>, _: NoBody) -> 
     Ok(answer)
 }
 
-/// A line without what is null.
+/// A line as in a list, without what is null.
 fn view(line: &AttentionLine, session: &Session) -> Result<Value, ApiError> {
-    let mut view = shown(AttentionView::new(line, session.services().attention.now()))?;
+    let mut view = shown(AttentionView::listed(line, session.services().attention.now()))?;
     if let Some(members) = view.as_object_mut() {
         members.retain(|_, value| !value.is_null());
     }

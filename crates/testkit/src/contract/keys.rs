@@ -332,6 +332,6 @@ pub async fn the_time_of_last_use_is_stored(world: World) {
     assert_eq!(last_use().await, Some(first.plus(USE_RESOLUTION)));
 
     let unknown = KeyUse { key: ApiKeyId::new(Uuid::from_u128(7)), at: first };
-    world.stores.keys.note_uses(vec![KeyUse { key, at: first }, unknown], Vec::new()).await.unwrap();
+    world.stores.keys.note_uses(vec![KeyUse { key, at: first }, unknown]).await.unwrap();
     assert_eq!(last_use().await, Some(first.plus(USE_RESOLUTION)), "never backwards");
 }

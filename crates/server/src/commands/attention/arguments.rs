@@ -7,7 +7,7 @@ use crate::cli::TableArguments;
 /// What to do with what waits for a user.
 #[derive(Subcommand, Debug)]
 pub enum AttentionCommand {
-    /// List what waits for a user in all rooms: what blocks somebody first, then the oldest.
+    /// List what waits for a user in all rooms: blocking items first, then the oldest.
     #[command(after_help = "Examples:\n  parlance attention list ann\n  \
         parlance attention list ann --state answered --json | jq '.attention[].answered_by'")]
     List(ListAttentionArguments),
@@ -17,7 +17,7 @@ pub enum AttentionCommand {
         parlance attention answer ann 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 --decision approve"
     )]
     Answer(AnswerAttentionArguments),
-    /// Take an item off the list without an answer to its asker.
+    /// Take an item off the list without answering its asker.
     #[command(after_help = "Example:\n  parlance attention dismiss ann 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77")]
     Dismiss(DismissAttentionArguments),
 }
