@@ -11,6 +11,7 @@ mod fleet;
 mod metrics;
 mod mode;
 pub mod proof;
+pub mod receiver;
 mod rest;
 pub mod secrets;
 mod server;

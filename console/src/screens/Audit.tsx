@@ -39,7 +39,7 @@ function Entry({ one: { action, actor, subject, place, detail, inserted_at }, of
     <>
       <span><b>{visible(spoken(action))}</b> {name(subject)}{where && <span class="hint"> {words.in(where)}</span>}
         {detail && <span class="hint"> · {visible(detail)}</span>}</span>
-      <span class="hint when">{words.by(actor ? name(actor) : action === "webhook.disabled" ? words.server : words.operator)}<br /><Time at={inserted_at} /></span>
+      <span class="hint when">{words.by(actor ? name(actor) : ["webhook.disabled", "push.removed"].includes(action) ? words.server : words.operator)}<br /><Time at={inserted_at} /></span>
     </>
   );
 }

@@ -27,7 +27,7 @@ pub(crate) async fn show(request: HttpRequest, gateway: Data<Gateway>) -> Result
     let agent = listed(&gateway, &request).await?;
     let public = request.app_data::<Data<PublicUrl>>();
     let base = public.map_or_else(|| own_address(&request, &gateway), |url| url.to_string());
-    let mut card = card(&agent, &base);
+    let mut card = card(&agent, &base, gateway.services.pushes.is_on());
     card.icon_url = public.map(|url| url.avatar(agent.id));
     Ok(HttpResponse::Ok().insert_header((CACHE_CONTROL, MAX_AGE)).json(card))
 }
@@ -41,7 +41,7 @@ fn own_address(request: &HttpRequest, gateway: &Gateway) -> String {
     format!("{scheme}://{}", host.unwrap_or("localhost"))
 }
 
-fn card(agent: &Agent, base: &str) -> AgentCard {
+fn card(agent: &Agent, base: &str, has_pushes: bool) -> AgentCard {
     let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let (input, output) = (texts(&INPUT), texts(&OUTPUT));
     let own = format!("{base}/a2a/{}", agent.id);
@@ -79,7 +79,7 @@ fn card(agent: &Agent, base: &str) -> AgentCard {
         ],
         capabilities: AgentCapabilities {
             streaming: Some(true),
-            push_notifications: Some(false),
+            push_notifications: Some(has_pushes),
             extensions: None,
             extended_agent_card: Some(false),
         },

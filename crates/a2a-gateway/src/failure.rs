@@ -49,7 +49,7 @@ faults! {
     TaskNotFound = -32001, NOT_FOUND, "NOT_FOUND", "TASK_NOT_FOUND";
     /// The task has ended.
     TaskNotCancelable = -32002, BAD_REQUEST, "FAILED_PRECONDITION", "TASK_NOT_CANCELABLE";
-    /// Callers cannot have webhooks.
+    /// Push notifications are turned off.
     PushNotificationNotSupported = -32003, BAD_REQUEST, "FAILED_PRECONDITION", "PUSH_NOTIFICATION_NOT_SUPPORTED";
     /// The operation is not possible, or not for this task.
     UnsupportedOperation = -32004, BAD_REQUEST, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION";
@@ -169,6 +169,11 @@ impl Failure {
     /// Whether there is no such task, or none that can be read.
     pub(crate) const fn is_of_task(&self) -> bool {
         matches!(self.fault, Fault::TaskNotFound | Fault::UnsupportedOperation)
+    }
+
+    /// Whether the caller has no permission.
+    pub(crate) const fn is_forbidden(&self) -> bool {
+        matches!(self.fault, Fault::Forbidden)
     }
 
     /// Whether the same request may succeed a little later.

@@ -1,18 +1,20 @@
 //! The operations of the protocol, whatever the binding.
 
 use a2a::{
-    GetTaskRequest, ListTasksRequest, SVC_PARAM_VERSION, SendMessageRequest, SendMessageResponse, VERSION,
+    DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest, ListTasksRequest, SVC_PARAM_VERSION, SendMessageRequest,
+    SendMessageResponse, TaskPushNotificationConfig, VERSION,
 };
 use actix_web::HttpRequest;
 use actix_web::web::Query;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::failure::{Failure, Fault};
 use crate::session::Session;
 use crate::stream::{TaskStream, slot};
 use crate::task::TaskId;
-use crate::{cancel, follow, list, read, send};
+use crate::{cancel, follow, list, push, read, send};
 
 /// An operation with its parameters.
 pub(crate) enum Operation {
@@ -28,8 +30,14 @@ pub(crate) enum Operation {
     Cancel(String),
     /// Streams what becomes of the task with this id.
     Subscribe(String),
-    /// Anything about push notifications.
-    Push,
+    /// Makes a configuration of push notifications, or changes one.
+    SetPush(Box<TaskPushNotificationConfig>),
+    /// Reads one.
+    GetPush(GetTaskPushNotificationConfigRequest),
+    /// Lists those of a task.
+    ListPushes(ListTaskPushNotificationConfigsRequest),
+    /// Removes one.
+    DeletePush(DeleteTaskPushNotificationConfigRequest),
     /// Reads the card for those who have a credential.
     ExtendedCard,
 }
@@ -102,7 +110,13 @@ impl Operation {
                 let stream = TaskStream::open(session, task(&id)?, None, slot(session)?, false).await?;
                 Ok(Outcome::Stream(Box::new(stream)))
             }
-            Self::Push => Err(send::push_not_supported()),
+            Self::SetPush(config) => shown(push::set(session, &config).await?),
+            Self::GetPush(request) => shown(push::get(session, &request).await?),
+            Self::ListPushes(request) => shown(push::list(session, &request).await?),
+            Self::DeletePush(request) => {
+                push::delete(session, &request).await?;
+                shown(Map::new())
+            }
             Self::ExtendedCard => {
                 let said = "There is no other card than the public one.";
                 Err(Failure::new(Fault::UnsupportedOperation, said))

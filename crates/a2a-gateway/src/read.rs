@@ -7,7 +7,7 @@ use domain::message::{HistoryFilter, Kinds, Message, MessageKind};
 use domain::page::{PageRequest, Position, Slice};
 
 use crate::failure::{Failure, Fault};
-use crate::session::Session;
+use crate::session::{Reader, Session};
 use crate::task::{Outcome, TaskId, Tree};
 
 /// The number of messages on a page.
@@ -29,39 +29,50 @@ const READS: usize = 3;
 /// `UnsupportedOperation` if it has too many messages.
 pub(crate) async fn tree(session: &Session, id: TaskId) -> Result<Tree, Failure> {
     session.check_room(id.room, false)?;
-    let root = {
-        let _permit = session.may_read().await?;
-        session.services().messages.find(session.caller, id.room, id.first).await?
-    };
-    let root = root.filter(|root| session.is_request(root)).ok_or_else(Failure::no_task)?;
+    tree_of(&session.reader(), id).await
+}
+
+/// The first message of a task.
+///
+/// # Errors
+/// `TaskNotFound` if there is no such task that the caller can read.
+pub(crate) async fn root(reader: &Reader<'_>, id: TaskId) -> Result<Message, Failure> {
+    let _permit = reader.may_read().await?;
+    let found = reader.services.messages.find(reader.caller, id.room, id.first).await?;
+    found.filter(|root| reader.is_request(root)).ok_or_else(Failure::no_task)
+}
+
+/// The same as [`tree`], whatever the key permits.
+pub(crate) async fn tree_of(reader: &Reader<'_>, id: TaskId) -> Result<Tree, Failure> {
+    let root = root(reader, id).await?;
     let mut messages = Vec::new();
     let (mut known, mut outcome) = (root.sequence.get() - 1, None);
     for _ in 0..=READS {
-        let later = read(session, &root, known).await?;
-        let is_asked_again = later.iter().any(|message| session.is_request(message));
+        let later = read(reader, &root, known).await?;
+        let is_asked_again = later.iter().any(|message| reader.is_request(message));
         known = later.last().map_or(known, |message| message.sequence.get());
         messages.extend(later);
         messages = Tree::members(id.first, messages);
         if outcome.is_some() && !is_asked_again {
             break;
         }
-        let asked = messages.iter().rev().find(|message| session.is_request(message));
-        outcome = Some(outcome_of(session, id, asked.ok_or_else(Failure::no_task)?.id).await?);
+        let asked = messages.iter().rev().find(|message| reader.is_request(message));
+        outcome = Some(outcome_of(reader, id, asked.ok_or_else(Failure::no_task)?.id).await?);
     }
     let outcome = outcome.ok_or_else(Failure::no_task)?;
-    Ok(Tree { id, caller: session.caller.participant(), agent: session.agent.id, messages, outcome })
+    Ok(Tree { id, caller: reader.caller.participant(), agent: reader.agent, messages, outcome })
 }
 
 /// What has become of a message of the caller at the agent.
-async fn outcome_of(session: &Session, id: TaskId, message: MessageId) -> Result<Outcome, Failure> {
-    let _permit = session.may_read().await?;
-    let receipts = session.services().deliveries.receipts(session.caller, id.room, message).await;
+async fn outcome_of(reader: &Reader<'_>, id: TaskId, message: MessageId) -> Result<Outcome, Failure> {
+    let _permit = reader.may_read().await?;
+    let receipts = reader.services.deliveries.receipts(reader.caller, id.room, message).await;
     let receipts = receipts.map_err(|error| match error {
         // It was deleted meanwhile.
         ReadReceiptsError::ChatNotFound | ReadReceiptsError::MessageNotFound => Failure::no_task(),
         ReadReceiptsError::Store(error) => error.into(),
     })?;
-    let receipt = receipts.into_iter().find(|receipt| receipt.agent.id == session.agent.id);
+    let receipt = receipts.into_iter().find(|receipt| receipt.agent.id == reader.agent);
     let receipt = receipt.ok_or_else(Failure::no_task)?;
     Ok(Outcome {
         status: receipt.status,
@@ -72,14 +83,14 @@ async fn outcome_of(session: &Session, id: TaskId, message: MessageId) -> Result
 }
 
 /// What the caller can read of the room after a sequence, oldest first; of a human's task, only its tree.
-async fn read(session: &Session, root: &Message, after: i64) -> Result<Vec<Message>, Failure> {
-    let messages = &session.services().messages;
+async fn read(reader: &Reader<'_>, root: &Message, after: i64) -> Result<Vec<Message>, Failure> {
+    let messages = &reader.services.messages;
     let mut after = Some(Position::at(after, RecordId::NIL));
     let mut rows = Vec::new();
     for _ in 0..PAGES {
         let request = PageRequest { slice: Slice::After { after, limit: PAGE }, count: false };
-        let _permit = session.may_read().await?;
-        let page = match session.caller {
+        let _permit = reader.may_read().await?;
+        let page = match reader.caller {
             Caller::User(user) => {
                 let filter = HistoryFilter {
                     kinds: Kinds::of(&[MessageKind::Text, MessageKind::Attention]),

@@ -50,20 +50,37 @@ fn operation(request: &HttpRequest, text: &Bytes) -> Result<Operation, Failure> 
         ["message:send"] if is_post => Operation::Send(given(body(text)?)?),
         ["message:stream"] if is_post => Operation::SendStreaming(given(body(text)?)?),
         ["tasks"] if is_get => Operation::List(Box::new(given::<ListTasksRequest>(query(request)?.into())?)),
-        ["tasks", _, "pushNotificationConfigs", ..] if parts.len() <= 4 => Operation::Push,
+        ["tasks", task, "pushNotificationConfigs"] if is_post => {
+            Operation::SetPush(given(named(&[("taskId", task)], body(text)?))?)
+        }
+        ["tasks", task, "pushNotificationConfigs"] if is_get => {
+            Operation::ListPushes(given(named(&[("taskId", task)], query(request)?.into()))?)
+        }
+        ["tasks", task, "pushNotificationConfigs", id] if is_get => {
+            Operation::GetPush(given(named(&[("taskId", task), ("id", id)], Map::new().into()))?)
+        }
+        ["tasks", task, "pushNotificationConfigs", id] if request.method() == Method::DELETE => {
+            Operation::DeletePush(given(named(&[("taskId", task), ("id", id)], Map::new().into()))?)
+        }
         ["extendedAgentCard"] if is_get => Operation::ExtendedCard,
         ["tasks", task] => match task.split_once(':') {
             Some((id, "cancel")) if is_post => Operation::Cancel(id.to_owned()),
             Some((id, "subscribe")) if is_get || is_post => Operation::Subscribe(id.to_owned()),
             None if is_get => {
-                let mut parameters = query(request)?;
-                parameters.insert("id".to_owned(), (*task).into());
-                Operation::Get(given::<GetTaskRequest>(parameters.into())?)
+                Operation::Get(given::<GetTaskRequest>(named(&[("id", task)], query(request)?.into()))?)
             }
             _ => return Err(unknown()),
         },
         _ => return Err(unknown()),
     })
+}
+
+/// Parameters with these, which the path has.
+fn named(path: &[(&str, &str)], mut parameters: Value) -> Value {
+    if let Value::Object(parameters) = &mut parameters {
+        parameters.extend(path.iter().map(|(name, text)| ((*name).to_owned(), (*text).into())));
+    }
+    parameters
 }
 
 fn unknown() -> Failure {

@@ -11,6 +11,9 @@ use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimits, anonymous};
 use http_wire::room_waiters::{IsStopping, RoomWaiters};
 
+use webhooks::Client;
+
+use crate::notify::Notifier;
 use crate::session::Gateway;
 use crate::slots::Slots;
 use crate::{card, rest, rpc};
@@ -41,6 +44,11 @@ impl Settings {
             has_tls,
         };
         Self { gateway: Data::new(gateway) }
+    }
+
+    /// The sender of push notifications, of which a server has one.
+    pub fn notifier(&self, client: Arc<Client>) -> Notifier {
+        Notifier::new(self.gateway.clone().into_inner(), client)
     }
 }
 

@@ -71,10 +71,10 @@ fn operation(method: &str, params: Value) -> Result<Operation, Failure> {
         methods::LIST_TASKS => Operation::List(given(params)?),
         methods::CANCEL_TASK => Operation::Cancel(given::<CancelTaskRequest>(params)?.id),
         methods::SUBSCRIBE_TO_TASK => Operation::Subscribe(given::<SubscribeToTaskRequest>(params)?.id),
-        methods::CREATE_PUSH_CONFIG
-        | methods::GET_PUSH_CONFIG
-        | methods::LIST_PUSH_CONFIGS
-        | methods::DELETE_PUSH_CONFIG => Operation::Push,
+        methods::CREATE_PUSH_CONFIG => Operation::SetPush(given(params)?),
+        methods::GET_PUSH_CONFIG => Operation::GetPush(given(params)?),
+        methods::LIST_PUSH_CONFIGS => Operation::ListPushes(given(params)?),
+        methods::DELETE_PUSH_CONFIG => Operation::DeletePush(given(params)?),
         methods::GET_EXTENDED_AGENT_CARD => Operation::ExtendedCard,
         _ => {
             let said = format!("There is no method `{method}` in version 1.0 of A2A.");

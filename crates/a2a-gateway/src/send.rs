@@ -9,6 +9,7 @@ use domain::idempotency::{IdempotencyKey, IdempotentRequest};
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendHeaders, SendMessage};
 use domain::page::{PageRequest, Slice};
 use domain::peer::ListPeers;
+use domain::push::SetPushError;
 use domain::text::NamePart;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::idempotent::{fingerprint, key};
@@ -16,6 +17,7 @@ use http_wire::traceparent;
 use serde_json::json;
 
 use crate::failure::{Failure, Fault};
+use crate::push::{self, Place, Wanted};
 use crate::read;
 use crate::session::Session;
 use crate::task::TaskId;
@@ -23,15 +25,34 @@ use crate::task::TaskId;
 /// The maximum number of peers that are searched for the agent by its handle. Few match.
 const SEARCHED: u32 = 100;
 
-/// Sends a message, and returns its task.
+/// What is said, once, and where its sender wants to be notified.
+struct Said {
+    content: MessageContent,
+    once: IdempotentRequest,
+    push: Option<Wanted>,
+}
+
+/// Sends a message, and returns its task. Where the caller wants to be notified is checked before, and stored after it: a
+/// request that was not answered is repeated, and the first notification has the whole task.
 pub(crate) async fn send(session: &Session, request: &SendMessageRequest) -> Result<TaskId, Failure> {
     let configuration = request.configuration.as_ref();
-    if configuration.is_some_and(|given| given.task_push_notification_config.is_some()) {
-        return Err(push_not_supported());
+    let push = configuration.and_then(|given| given.task_push_notification_config.as_ref());
+    let place = Place("configuration.taskPushNotificationConfig.");
+    let push = push.map(|config| push::wanted(session, config, place)).transpose()?;
+    let (content, once) = (content(&request.message)?, once(session, &request.message)?);
+    let said = Said { content, once, push };
+    let id = send_message(session, &request.message, &said).await?;
+    if let Some(push) = said.push {
+        match push::store(session, id, push).await {
+            // The message is sent, so it is answered, although other requests have reached a limit meanwhile.
+            Ok(_) | Err(SetPushError::Refused(_)) => {}
+            Err(SetPushError::Store(error)) => return Err(error.into()),
+        }
     }
-    let message = &request.message;
-    let said = content(message)?;
-    let once = once(session, message)?;
+    Ok(id)
+}
+
+async fn send_message(session: &Session, message: &Message, said: &Said) -> Result<TaskId, Failure> {
     let named = |id: &Option<String>| id.clone().filter(|id| !id.is_empty());
     match (named(&message.task_id), named(&message.context_id)) {
         (Some(task), context) => {
@@ -39,29 +60,36 @@ pub(crate) async fn send(session: &Session, request: &SendMessageRequest) -> Res
             if context.is_some_and(|context| ChatId::parse(&context) != Some(task.room)) {
                 return Err(Failure::invalid("message.contextId", "must be that of the task"));
             }
-            go_on(session, task, said, once).await
+            go_on(session, task, said).await
         }
         (None, Some(context)) => {
             let room = ChatId::parse(&context).ok_or_else(no_context)?;
             session.check_room(room, true)?;
-            let first = in_room(session, room, said, None, once).await?;
+            check_push(session, room, None, said).await?;
+            let first = in_room(session, room, said, None).await?;
             Ok(TaskId { room, first })
         }
         (None, None) => {
             session.check_rest(true)?;
-            let room = new_room(session, &once).await?;
-            let first = in_room(session, room, said, None, once).await?;
+            let room = new_room(session, said).await?;
+            let first = in_room(session, room, said, None).await?;
             Ok(TaskId { room, first })
         }
     }
 }
 
-/// The failure of everything about webhooks of callers.
-pub(crate) fn push_not_supported() -> Failure {
-    Failure::new(
-        Fault::PushNotificationNotSupported,
-        "This server sends no push notifications. Subscribe to the task instead.",
-    )
+/// Checks that there may be one more configuration, unless the message was sent before.
+async fn check_push(
+    session: &Session,
+    room: ChatId,
+    task: Option<TaskId>,
+    said: &Said,
+) -> Result<(), Failure> {
+    let Some(push) = &said.push else { return Ok(()) };
+    if session.services().messages.was_sent(session.caller, room, said.once.clone()).await? {
+        return Ok(());
+    }
+    push::check_number(session, push, task).await
 }
 
 fn no_context() -> Failure {
@@ -115,14 +143,15 @@ fn once(session: &Session, message: &Message) -> Result<IdempotentRequest, Failu
 }
 
 /// A new room of the caller with the agent, or the one that the same request has created before.
-async fn new_room(session: &Session, once: &IdempotentRequest) -> Result<ChatId, Failure> {
+async fn new_room(session: &Session, said: &Said) -> Result<ChatId, Failure> {
     let (services, caller) = (session.services(), session.caller);
     check_peer(session).await?;
-    let room = services.chats.create_once(caller, CreateChat::default(), Some(once.clone())).await?.id;
+    let room = services.chats.create_once(caller, CreateChat::default(), Some(said.once.clone())).await?.id;
     // What was sent before is answered as before, even if the room has changed since.
-    if services.messages.was_sent(caller, room, once.clone()).await? {
+    if services.messages.was_sent(caller, room, said.once.clone()).await? {
         return Ok(room);
     }
+    check_push(session, room, None, said).await?;
     let command = AddParticipantCommand { candidate: session.agent.id.into(), role: RoomRole::Member };
     match services.chats.add_participant(caller, room, command).await {
         Ok(_) | Err(AddParticipantError::Refused(AddRefused::AlreadyParticipant)) => Ok(room),
@@ -146,21 +175,18 @@ async fn check_peer(session: &Session) -> Result<(), Failure> {
 }
 
 /// Sends the next message of a task.
-async fn go_on(
-    session: &Session,
-    task: TaskId,
-    content: MessageContent,
-    once: IdempotentRequest,
-) -> Result<TaskId, Failure> {
+async fn go_on(session: &Session, task: TaskId, said: &Said) -> Result<TaskId, Failure> {
     session.check_room(task.room, true)?;
     let tree = read::tree(session, task).await?;
     let messages = &session.services().messages;
-    if tree.state().state.is_terminal() && !messages.was_sent(session.caller, task.room, once.clone()).await?
+    if tree.state().state.is_terminal()
+        && !messages.was_sent(session.caller, task.room, said.once.clone()).await?
     {
         let said = "The task has ended. Send the message without its taskId, and with its contextId, to begin another one.";
         return Err(Failure::new(Fault::UnsupportedOperation, said));
     }
-    in_room(session, task.room, content, tree.newest(), once).await?;
+    check_push(session, task.room, Some(task), said).await?;
+    in_room(session, task.room, said, tree.newest()).await?;
     Ok(task)
 }
 
@@ -168,20 +194,19 @@ async fn go_on(
 async fn in_room(
     session: &Session,
     room: ChatId,
-    content: MessageContent,
+    said: &Said,
     in_reply_to: Option<MessageId>,
-    once: IdempotentRequest,
 ) -> Result<MessageId, Failure> {
     let agent = session.agent.id.to_string();
     let mention = RequestedMention { id: Some(agent), handle: None, kind: Some(MentionKind::Mention) };
     let message = SendMessage {
-        content,
+        content: said.content.clone(),
         mentions: vec![mention],
         in_reply_to,
         respond_by: None,
         attachments: Vec::new(),
     };
     let traceparent = traceparent::read(session.request.headers());
-    let headers = SendHeaders { once: Some(once), traceparent };
+    let headers = SendHeaders { once: Some(said.once.clone()), traceparent };
     Ok(session.services().messages.send_once(session.caller, room, message, headers).await?.id)
 }

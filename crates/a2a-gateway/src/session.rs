@@ -7,6 +7,7 @@ use domain::account::{Agent, Authenticated, Door, Reach};
 use domain::caller::Caller;
 use domain::id::{AgentId, ChatId};
 use domain::message::Message;
+use domain::push::PushCredential;
 use domain::services::Services;
 use http_wire::auth;
 use http_wire::cursor::CursorSeal;
@@ -28,6 +29,34 @@ pub(crate) struct Gateway {
     pub(crate) is_stopping: IsStopping,
     /// Set if the server itself encrypts its connections.
     pub(crate) has_tls: bool,
+}
+
+/// A caller who reads its tasks at an agent.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'g> {
+    pub(crate) caller: Caller,
+    pub(crate) agent: AgentId,
+    pub(crate) services: &'g Services,
+    pub(crate) limits: &'g RateLimits,
+}
+
+impl Reader<'_> {
+    /// Whether a message is a text of the caller to the agent.
+    pub(crate) fn is_request(&self, message: &Message) -> bool {
+        task::is_request(message, self.caller.participant(), self.agent)
+    }
+
+    /// Waits until the caller may read.
+    pub(crate) async fn may_read(&self) -> Result<ReadPermit, ApiError> {
+        self.limits.may_read(self.caller.participant()).await?.permit().await
+    }
+}
+
+impl Gateway {
+    /// Reads tasks of a caller at an agent.
+    pub(crate) fn reader(&self, caller: Caller, agent: AgentId) -> Reader<'_> {
+        Reader { caller, agent, services: &self.services, limits: &self.limits }
+    }
 }
 
 /// The caller of a request, and the agent that it is for.
@@ -99,12 +128,25 @@ impl Session {
 
     /// Whether a message is a text of the caller to the agent.
     pub(crate) fn is_request(&self, message: &Message) -> bool {
-        task::is_request(message, self.caller.participant(), self.agent.id)
+        self.reader().is_request(message)
     }
 
     /// Waits until the caller may read.
     pub(crate) async fn may_read(&self) -> Result<ReadPermit, ApiError> {
-        self.gateway.limits.may_read(self.caller.participant()).await?.permit().await
+        self.reader().may_read().await
+    }
+
+    /// Reads the tasks of the caller at the agent.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        self.gateway.reader(self.caller, self.agent.id)
+    }
+
+    /// The credential that the caller has presented; `None` for a token of the operator, which nobody can revoke.
+    pub(crate) fn credential(&self) -> Option<PushCredential> {
+        let presented = self.admitted.presented;
+        let key = presented.key().map(|key| key.id);
+        let session = presented.session().map(|session| session.id);
+        (key.is_some() || session.is_some()).then_some(PushCredential { key, session })
     }
 
     /// Checks that the credential is still valid, and the agent still listed.

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use a2a::{StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
+use a2a::StreamResponse;
 use actix_web::HttpResponse;
 use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use actix_web::web::Bytes;
@@ -37,7 +37,6 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// The events of a task.
 pub(crate) struct TaskStream {
     follower: Follower,
-    id: TaskId,
     pending: VecDeque<(String, StreamResponse)>,
     /// The sequence up to which the client knows the task.
     sent: Sequence,
@@ -82,7 +81,6 @@ impl TaskStream {
         }
         let mut stream = Self {
             follower,
-            id,
             pending: VecDeque::new(),
             sent: last.unwrap_or_default(),
             mark: None,
@@ -101,27 +99,11 @@ impl TaskStream {
 
     /// Queues what the client does not know of a task.
     fn note(&mut self, tree: &Tree) {
-        let (task_id, context_id) = (self.id.to_string(), self.id.room.to_string());
-        for answer in tree.answers(self.sent) {
-            let update = TaskArtifactUpdateEvent {
-                task_id: task_id.clone(),
-                context_id: context_id.clone(),
-                artifact: tree.artifact(answer),
-                append: None,
-                last_chunk: Some(true),
-                metadata: tree.metadata(answer.sequence),
-            };
-            let id = tree.event_id(answer.sequence);
-            self.pending.push_back((id, StreamResponse::ArtifactUpdate(update)));
-        }
-        self.sent = self.sent.max(tree.sequence());
         let mark = tree.mark();
-        if self.mark.as_ref() != Some(&mark) {
-            let metadata = tree.metadata(self.sent);
-            let update = TaskStatusUpdateEvent { task_id, context_id, status: tree.status(), metadata };
-            self.pending.push_back((tree.event_id(self.sent), StreamResponse::StatusUpdate(update)));
-            self.mark = Some(mark);
+        for update in tree.updates(self.sent, self.mark.as_ref() == Some(&mark)) {
+            self.pending.push_back((tree.event_id(update.sequence), update.event));
         }
+        (self.sent, self.mark) = (self.sent.max(tree.sequence()), Some(mark));
     }
 
     /// The next piece of the body; `None` at its end.

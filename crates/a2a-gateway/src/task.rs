@@ -3,7 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use a2a::{Artifact, Part, Role, Task, TaskState, TaskStatus};
+use a2a::{
+    Artifact, Part, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    TaskStatusUpdateEvent,
+};
 use chrono::DateTime;
 use domain::delivery::DeliveryStatus;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
@@ -71,6 +74,13 @@ pub(crate) struct Derived<'m> {
 pub(crate) struct Mark {
     state: TaskState,
     message: Option<MessageId>,
+}
+
+/// Something new in a task.
+pub(crate) struct Update {
+    /// The sequence up to which a client that gets it knows the task.
+    pub(crate) sequence: Sequence,
+    pub(crate) event: StreamResponse,
 }
 
 /// Whether a message is a text of the caller to the agent.
@@ -198,6 +208,31 @@ impl Tree {
         Mark { state, message: message.map(|message| message.id) }
     }
 
+    /// What is new for a client that knows the task up to a sequence: the answers after it, and the state, unless the client
+    /// knows that.
+    pub(crate) fn updates(&self, after: Sequence, knows_state: bool) -> impl Iterator<Item = Update> {
+        let artifact = |answer: &Message| TaskArtifactUpdateEvent {
+            task_id: self.id.to_string(),
+            context_id: self.id.room.to_string(),
+            artifact: self.artifact(answer),
+            append: None,
+            last_chunk: Some(true),
+            metadata: self.metadata(answer.sequence),
+        };
+        let answers = self.answers(after).map(move |answer| Update {
+            sequence: answer.sequence,
+            event: StreamResponse::ArtifactUpdate(artifact(answer)),
+        });
+        let state = (!knows_state).then(|| {
+            let sequence = after.max(self.sequence());
+            let (task_id, context_id) = (self.id.to_string(), self.id.room.to_string());
+            let (status, metadata) = (self.status(), self.metadata(sequence));
+            let update = TaskStatusUpdateEvent { task_id, context_id, status, metadata };
+            Update { sequence, event: StreamResponse::StatusUpdate(update) }
+        });
+        answers.chain(state)
+    }
+
     fn message(&self, message: &Message) -> a2a::Message {
         a2a::Message {
             message_id: message.id.to_string(),
@@ -256,6 +291,18 @@ impl Mark {
     pub(crate) fn is_settled(&self) -> bool {
         is_settled(&self.state)
     }
+
+    /// The same text for the same state.
+    pub(crate) fn text(&self) -> String {
+        let state = serde_json::to_value(&self.state).unwrap_or_default();
+        let message = self.message.map(|message| format!(" {message}"));
+        format!("{}{}", state.as_str().unwrap_or_default(), message.unwrap_or_default())
+    }
+
+    /// Whether the task has ended; if so, whether it does not go on. One that has failed may be tried again.
+    pub(crate) fn is_final(&self) -> Option<bool> {
+        self.state.is_terminal().then(|| self.state != TaskState::Failed)
+    }
 }
 
 /// Whether an event asks a question.
@@ -274,4 +321,4 @@ fn text(message: &Message) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

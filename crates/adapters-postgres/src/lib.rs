@@ -32,6 +32,7 @@ mod organization;
 mod peer;
 mod plan;
 mod pool;
+mod push;
 #[cfg(test)]
 mod query_plans;
 mod row;

@@ -26,6 +26,7 @@ mod open;
 mod organization;
 mod peer;
 mod plan;
+mod push;
 #[cfg(test)]
 mod query_plans;
 mod reader;

@@ -9,6 +9,7 @@ use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::control::ControlService;
 use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
+use domain::push::PushSet;
 use domain::services::Services;
 use domain::store::StoreError;
 use domain::webhook::WebhookSet;
@@ -53,6 +54,7 @@ pub struct ChangeFeed {
     revalidator: Arc<Revalidator>,
     follow_ups: Arc<FollowUps>,
     webhooks: Arc<WebhookSet>,
+    pushes: Arc<PushSet>,
 }
 
 impl ChangeFeed {
@@ -67,7 +69,7 @@ impl ChangeFeed {
         clock: Arc<dyn Clock>,
         cluster_member: Option<Arc<ClusterMember>>,
     ) -> Result<Self, StoreError> {
-        let Services { callers, chats, control, deliveries, webhooks, .. } = services;
+        let Services { callers, chats, control, deliveries, webhooks, pushes, .. } = services;
         let position = log.newest_change().await?;
         let stale_chats = cluster_member.as_ref().map(|member| member.stale_chats()).unwrap_or_default();
         let revalidator = Arc::new(Revalidator::new(hub.clone(), chats, stale_chats));
@@ -84,6 +86,7 @@ impl ChangeFeed {
             revalidator,
             follow_ups,
             webhooks: webhooks.set().clone(),
+            pushes: pushes.set_of_chats().clone(),
         };
         change_feed.load_remote_presence().await?;
         Ok(change_feed)
@@ -164,6 +167,7 @@ impl ChangeFeed {
         tracing::warn!("closing all sockets: changes of other processes were missed");
         self.callers.forget_all();
         self.webhooks.request_reload();
+        self.pushes.request_reload();
         self.hub.end_sockets();
         self.load_remote_presence().await?;
         self.position = newest;
@@ -182,6 +186,7 @@ impl ChangeFeed {
             self.hub.follow(change);
             self.follow_ups.add(change);
             self.webhooks.follow(change);
+            self.pushes.follow(change);
             match change {
                 Change::ParticipantsRemoved(chat) => {
                     self.revalidator.stale_chats().add(chat, self.bus_grace());

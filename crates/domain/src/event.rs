@@ -213,3 +213,19 @@ pub enum DomainEvent {
         id: ContactId,
     },
 }
+
+impl DomainEvent {
+    /// The chat, if this can change what its participants read there.
+    pub const fn changed_chat(&self) -> Option<ChatId> {
+        match self {
+            Self::MessageCreated { message, .. }
+            | Self::MessageUpdated { message }
+            | Self::EventCreated { message } => Some(message.chat_id),
+            Self::MessageDeleted { chat_id, .. }
+            | Self::ParticipantAdded { chat_id, .. }
+            | Self::ParticipantRemoved { chat_id, .. }
+            | Self::RoomDeleted { chat_id } => Some(*chat_id),
+            _ => None,
+        }
+    }
+}

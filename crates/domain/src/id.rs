@@ -102,6 +102,8 @@ id_type! {
     BulkDeletionId,
     /// The requests for one message to the webhook of an agent.
     WebhookDeliveryId,
+    /// A configuration of push notifications.
+    PushConfigId,
     /// A signal to an agent.
     SignalId,
     /// An entry of the audit log.
@@ -146,6 +148,7 @@ is_a!(AccountId: UserId, AgentId, ParticipantId);
 is_a!(SubjectId: MessageId, ChatId, AgentId, OrganizationId);
 is_a!(RecordId: UserId, AgentId, ParticipantId, ChatId, MessageId, ApiKeyId, MemoryId);
 is_a!(RecordId: InvitationId, ContactId, ContactRequestId, AuditEntryId, BoardTaskId, WebhookDeliveryId);
+is_a!(RecordId: PushConfigId);
 
 /// The number of a message in its chat, counted from 1; 0 is before the first. The number of a deleted
 /// message is not reused, so only deletions leave gaps.

@@ -17,6 +17,7 @@
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
 //! - [`attention`]: what waits for a human, in one list;
 //! - [`work`]: open deliveries, as seen by those who are responsible for the agents;
+//! - [`push`]: push notifications of what happens to the tasks of A2A;
 //! - [`foreign`]: what follows from messages of other organizations;
 //! - [`bulk_deletion`]: deleting many agents or chats with one request;
 //! - [`control`]: stopping agents in a chat, and interrupting them;
@@ -73,6 +74,7 @@ pub mod page;
 pub mod peer;
 pub mod plan;
 pub mod ports;
+pub mod push;
 pub mod secret;
 pub mod services;
 pub mod status;

@@ -30,6 +30,7 @@ use crate::organization::{OrganizationRepository, OrganizationService};
 use crate::peer::{PeerRepository, PeerService};
 use crate::plan::{PlanName, PlanRepository, PlanService};
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
+use crate::push::{PushEvents, PushPorts, PushRepository, PushService, PushSet};
 use crate::secret::SecretRepository;
 use crate::status::StatusRepository;
 use crate::usage::{Prices, UsageRepository, UsageService};
@@ -72,6 +73,7 @@ repositories!(
     OrganizationRepository,
     PeerRepository,
     PlanRepository,
+    PushRepository,
     SecretRepository,
     StatusRepository,
     UsageRepository,
@@ -128,7 +130,7 @@ pub struct Ports {
     pub objects: Arc<dyn ObjectStore>,
     /// The limits of files.
     pub files: FileLimits,
-    /// Checks the addresses of webhooks; `None` if they are off.
+    /// Checks the addresses of webhooks and of push notifications; `None` if they are off.
     pub webhooks: Option<Arc<dyn WebhookMint>>,
 }
 
@@ -183,6 +185,8 @@ pub struct Services {
     pub usage: Arc<UsageService>,
     /// Webhooks of agents.
     pub webhooks: Arc<WebhookService>,
+    /// Push notifications of A2A.
+    pub pushes: Arc<PushService>,
     /// Counts the messages that are stored.
     pub sent: Arc<SentCounts>,
 }
@@ -197,6 +201,8 @@ impl Services {
         let events = Arc::new(CountedEvents::new(sent.clone(), counted.clone(), ports.events));
         let webhook_set = Arc::<WebhookSet>::default();
         let events = Arc::new(WebhookEvents::new(webhook_set.clone(), events));
+        let push_set = Arc::<PushSet>::default();
+        let events = Arc::new(PushEvents::new(push_set.clone(), events));
         let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), events));
         let tokens = TokenService::new(store.clone(), clock.clone(), ports.tokens, callers.clone());
         let tokens = Arc::new(tokens);
@@ -265,6 +271,13 @@ impl Services {
         };
         let work = WorkService::new(work, ports.work);
         let deliveries = Arc::new(deliveries);
+        let pushes = PushPorts {
+            configs: store.clone(),
+            set: push_set,
+            mint: ports.webhooks.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+        };
         let webhooks = WebhookPorts {
             webhooks: store.clone(),
             accounts: store.clone(),
@@ -323,6 +336,7 @@ impl Services {
             budgets: Arc::new(BudgetService::new(store.clone(), watch, clock.clone())),
             deliveries,
             webhooks: Arc::new(WebhookService::new(webhooks)),
+            pushes: Arc::new(PushService::new(pushes)),
             activity,
             control: Arc::new(control),
             peers: Arc::new(PeerService::new(store.clone(), presence)),

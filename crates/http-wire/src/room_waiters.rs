@@ -68,7 +68,7 @@ impl RoomWaiters {
         if self.is_idle() {
             return;
         }
-        if let Some(room) = room_of(event)
+        if let Some(room) = event.changed_chat()
             && let Some(room) = self.rooms().get(&room)
         {
             room.woken.send_replace(());
@@ -85,20 +85,6 @@ impl RoomWaiters {
 
     fn rooms(&self) -> MutexGuard<'_, HashMap<ChatId, Room>> {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The room of an event that can change what its participants read.
-fn room_of(event: &DomainEvent) -> Option<ChatId> {
-    match event {
-        DomainEvent::MessageCreated { message, .. }
-        | DomainEvent::MessageUpdated { message }
-        | DomainEvent::EventCreated { message } => Some(message.chat_id),
-        DomainEvent::MessageDeleted { chat_id, .. }
-        | DomainEvent::ParticipantAdded { chat_id, .. }
-        | DomainEvent::ParticipantRemoved { chat_id, .. }
-        | DomainEvent::RoomDeleted { chat_id } => Some(*chat_id),
-        _ => None,
     }
 }
 

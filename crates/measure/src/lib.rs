@@ -30,7 +30,7 @@ pub use request::{
 };
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
 pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
-pub use webhook::{WebhookResult, webhook_backlog, webhook_sent, webhooks_in_flight};
+pub use webhook::{WebhookResult, push_sent, webhook_backlog, webhook_sent, webhooks_in_flight};
 
 /// The description of a metric.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +118,8 @@ figures! {
     WEBHOOK_OLDEST = "parlance_webhook_oldest_open_delivery_seconds", Kind::Gauge,
         "Age of the oldest delivery to a webhook that has not ended, or 0. All servers on one database report the same \
          number: aggregate with max.";
+    PUSH_REQUESTS = "parlance_push_notifications_total", Kind::Counter,
+        "Push notifications of A2A, by result: delivered, refused with a status other than 2xx, or unanswered.";
     BUDGET_EVENTS = "parlance_budget_events_total", Kind::Counter,
         "Events about budgets that this server posted, by level: warned at 80 %, or exceeded.";
     BUDGETS_EXCEEDED = "parlance_budgets_exceeded", Kind::Gauge,

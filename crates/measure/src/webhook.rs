@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use metrics::{Counter, Gauge, counter, gauge};
 
-use crate::{WEBHOOK_DELIVERIES_OPEN, WEBHOOK_OLDEST, WEBHOOK_REQUESTS, WEBHOOKS_IN_FLIGHT};
+use crate::{PUSH_REQUESTS, WEBHOOK_DELIVERIES_OPEN, WEBHOOK_OLDEST, WEBHOOK_REQUESTS, WEBHOOKS_IN_FLIGHT};
 
-/// The result of a request to a webhook.
+/// The result of a request to a webhook, or of a push notification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WebhookResult {
     /// The receiver took the message.
@@ -21,6 +21,10 @@ pub enum WebhookResult {
 static DELIVERED: LazyLock<Counter> = LazyLock::new(|| counter!(WEBHOOK_REQUESTS, "result" => "delivered"));
 static REFUSED: LazyLock<Counter> = LazyLock::new(|| counter!(WEBHOOK_REQUESTS, "result" => "refused"));
 static UNANSWERED: LazyLock<Counter> = LazyLock::new(|| counter!(WEBHOOK_REQUESTS, "result" => "unanswered"));
+static PUSH_DELIVERED: LazyLock<Counter> = LazyLock::new(|| counter!(PUSH_REQUESTS, "result" => "delivered"));
+static PUSH_REFUSED: LazyLock<Counter> = LazyLock::new(|| counter!(PUSH_REQUESTS, "result" => "refused"));
+static PUSH_UNANSWERED: LazyLock<Counter> =
+    LazyLock::new(|| counter!(PUSH_REQUESTS, "result" => "unanswered"));
 static IN_FLIGHT: LazyLock<Gauge> = LazyLock::new(|| gauge!(WEBHOOKS_IN_FLIGHT));
 static WAITING: LazyLock<Gauge> = LazyLock::new(|| gauge!(WEBHOOK_DELIVERIES_OPEN));
 static OLDEST: LazyLock<Gauge> = LazyLock::new(|| gauge!(WEBHOOK_OLDEST));
@@ -31,6 +35,16 @@ pub fn webhook_sent(result: WebhookResult) {
         WebhookResult::Delivered => &DELIVERED,
         WebhookResult::Refused => &REFUSED,
         WebhookResult::Unanswered => &UNANSWERED,
+    }
+    .increment(1);
+}
+
+/// Counts a push notification.
+pub fn push_sent(result: WebhookResult) {
+    match result {
+        WebhookResult::Delivered => &PUSH_DELIVERED,
+        WebhookResult::Refused => &PUSH_REFUSED,
+        WebhookResult::Unanswered => &PUSH_UNANSWERED,
     }
     .increment(1);
 }
@@ -49,7 +63,7 @@ pub fn webhook_backlog(count: u64, oldest: Duration) {
 }
 
 pub(crate) fn begin() {
-    for counter in [&DELIVERED, &REFUSED, &UNANSWERED] {
+    for counter in [&DELIVERED, &REFUSED, &UNANSWERED, &PUSH_DELIVERED, &PUSH_REFUSED, &PUSH_UNANSWERED] {
         LazyLock::force(counter);
     }
     for gauge in [&IN_FLIGHT, &WAITING, &OLDEST] {

@@ -8,7 +8,7 @@ use std::process::Command;
 const ALLOWED: [(&str, &[&str]); 20] = [
     ("domain", &[]),
     ("measure", &[]),
-    ("a2a-gateway", &["domain", "http-wire"]),
+    ("a2a-gateway", &["domain", "http-wire", "measure", "webhooks"]),
     ("adapters-nats", &["domain", "measure"]),
     ("adapters-objects", &["domain"]),
     ("adapters-postgres", &["domain", "measure"]),

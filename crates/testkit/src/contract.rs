@@ -47,6 +47,7 @@ pub mod participant_roles;
 pub mod pauses;
 pub mod peers;
 pub mod plans;
+pub mod pushes;
 pub mod read_marks;
 pub mod receipts;
 pub mod redelivery;
@@ -376,6 +377,10 @@ macro_rules! contract_tests {
             an_answer_is_posted_once_and_ends_its_item, one_of_many_answers_counts,
             an_approval_gets_the_reply_of_its_adapter, items_expire_and_are_resolved,
             notices_are_dismissed_or_released, items_are_erased_with_their_messages,
+        }
+        $crate::contract_tests! { @area $make, pushes:
+            callers_keep_configurations, configurations_are_limited, one_sender_has_a_lease,
+            failing_receivers_are_given_up, configurations_end_with_what_they_belong_to, users_take_turns,
         }
         $crate::contract_tests! { @area $make, contacts:
             requests_walk_through_their_states, handles_name_pending_requests, inverse_requests_are_approved,

@@ -1,4 +1,4 @@
-//! One request to the URL of a webhook.
+//! One request to a URL that somebody has entered: of a webhook, or for push notifications.
 //!
 //! Each request has a connection of its own to an address that was judged. Redirects are not followed, and no proxy is used.
 //! A receiver answers when its agent is done, so a request may take long; what it costs meanwhile is a connection, and the message:
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use domain::time::Timestamp;
-use domain::webhook::{DueDelivery, Reply, Webhook};
+use domain::webhook::{DueDelivery, Reply, Webhook, WebhookUrl};
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
 use hyper::{Request, Response};
@@ -27,7 +27,7 @@ use rustls::{ClientConfig, RootCertStore};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use url::Host;
@@ -70,6 +70,18 @@ const LARGE_KIB: usize = 64 * 1024;
 
 /// The maximum number of characters of an error that is stored.
 const ERROR_CHARS: usize = 300;
+
+/// A request to be sent.
+pub struct Outgoing<'u> {
+    /// The URL, as it was entered.
+    pub url: &'u WebhookUrl,
+    /// Headers beside those that every request has.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body, which is JSON.
+    pub body: String,
+    /// The time limit, from the connection to the response.
+    pub time_limit: Duration,
+}
 
 /// Sends requests.
 pub struct Client {
@@ -114,19 +126,31 @@ impl Client {
 
     /// Sends a delivery; `now` is the time of the request.
     pub(crate) async fn send(&self, due: &DueDelivery, now: Timestamp) -> Reply {
-        match timeout(TIME_LIMIT, self.answer(due, now)).await {
-            Ok(Ok(reply)) => reply,
-            Ok(Err(error)) => Reply::Unanswered { error: error.chars().take(ERROR_CHARS).collect() },
-            Err(_) => Reply::Unanswered { error: format!("no response within {} s", TIME_LIMIT.as_secs()) },
+        match signed(due, now) {
+            Ok(request) => self.post(request, now).await.unwrap_or_else(|| Reply::Unanswered {
+                error: "too many large requests are in flight".to_owned(),
+            }),
+            Err(error) => Reply::Unanswered { error: error.to_owned() },
         }
     }
 
-    async fn answer(&self, due: &DueDelivery, now: Timestamp) -> Result<Reply, String> {
-        // The setting may have changed since the owner entered the URL.
+    /// Sends a request; `now` is its time. `None` if it is large, and too many large ones are in flight.
+    pub async fn post(&self, request: Outgoing<'_>, now: Timestamp) -> Option<Reply> {
+        let _space = self.space(request.body.len() as u64).ok()?;
+        let time_limit = request.time_limit;
+        let reply = match timeout(time_limit, self.answer(request, now)).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(error)) => Reply::Unanswered { error: error.chars().take(ERROR_CHARS).collect() },
+            Err(_) => Reply::Unanswered { error: format!("no response within {} s", time_limit.as_secs()) },
+        };
+        Some(reply)
+    }
+
+    async fn answer(&self, outgoing: Outgoing<'_>, now: Timestamp) -> Result<Reply, String> {
+        // The setting may have changed since the URL was entered.
         let (target, _) =
-            read(due.webhook.url.as_str(), &self.allowed).map_err(|fault| format!("the URL {fault}"))?;
-        let request = signed(&target, due, now)?;
-        let _space = self.space(request.body().size_hint().exact().unwrap_or_default())?;
+            read(outgoing.url.as_str(), &self.allowed).map_err(|fault| format!("the URL {fault}"))?;
+        let request = request(&target, outgoing)?;
         let resolving = addresses(&target, &*self.resolver, &self.allowed);
         let addresses =
             timeout(CONNECT, resolving).await.map_err(|_| "resolving the host took too long")??;
@@ -145,13 +169,12 @@ impl Client {
     }
 
     /// Reserves space for a large request, because its receiver decides how long it is held in memory.
-    fn space(&self, bytes: u64) -> Result<Option<SemaphorePermit<'_>>, String> {
+    fn space(&self, bytes: u64) -> Result<Option<SemaphorePermit<'_>>, TryAcquireError> {
         if bytes <= SMALL_BYTES as u64 {
             return Ok(None);
         }
         let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        let taken = self.large.try_acquire_many(kib);
-        taken.map(Some).map_err(|_| "too many large requests are in flight".to_owned())
+        self.large.try_acquire_many(kib).map(Some)
     }
 }
 
@@ -196,22 +219,29 @@ fn text(error: impl Display) -> String {
     error.to_string()
 }
 
-/// The request with its signatures.
-fn signed(target: &Target, due: &DueDelivery, now: Timestamp) -> Result<Request<Full<Bytes>>, String> {
+/// The request for a delivery, with its signatures.
+fn signed(due: &DueDelivery, now: Timestamp) -> Result<Outgoing<'_>, &'static str> {
     let DueDelivery { delivery, message, webhook } = due;
     let body = envelope(message, delivery.agent, now);
     let (id, timestamp) = (delivery.id.to_string(), now.unix_millis() / 1000);
     let signature = signatures(&Webhook::secrets(webhook, now), &id, timestamp, &body)?;
-    Request::post(target.path.as_str())
+    let headers = vec![
+        ("webhook-id", id),
+        ("webhook-timestamp", timestamp.to_string()),
+        ("webhook-signature", signature),
+    ];
+    Ok(Outgoing { url: &webhook.url, headers, body, time_limit: TIME_LIMIT })
+}
+
+fn request(target: &Target, outgoing: Outgoing<'_>) -> Result<Request<Full<Bytes>>, String> {
+    let request = Request::post(target.path.as_str())
         .header(HOST, &target.authority)
         .header(CONNECTION, "close")
         .header(CONTENT_TYPE, "application/json")
-        .header(USER_AGENT, concat!("parlance/", env!("CARGO_PKG_VERSION")))
-        .header("webhook-id", id)
-        .header("webhook-timestamp", timestamp)
-        .header("webhook-signature", signature)
-        .body(Full::new(Bytes::from(body)))
-        .map_err(text)
+        .header(USER_AGENT, concat!("parlance/", env!("CARGO_PKG_VERSION")));
+    let headers = outgoing.headers.into_iter();
+    let request = headers.fold(request, |request, (name, value)| request.header(name, value));
+    request.body(Full::new(Bytes::from(outgoing.body))).map_err(text)
 }
 
 /// A connection to the first address that accepts one. It is probed while the receiver works, so that a machine that has

@@ -1,11 +1,12 @@
 //! The rooms that a sender works on, and those that wait for it.
 //!
 //! Organizations take turns, and so do the owners of an organization, the agents of an owner, and the rooms of an agent, so
-//! that nobody waits for the many rooms of others.
+//! that nobody waits for the many rooms of others. Configurations of push notifications take turns in the same way.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 
-use domain::id::{AgentId, OrganizationId, UserId};
+use domain::id::{AgentId, OrganizationId, PushConfigId, UserId};
 use domain::webhook::{WebhookOwner, WebhookRoom};
 
 /// The maximum number of requests of one agent that are in flight.
@@ -13,6 +14,9 @@ pub(crate) const MAX_IN_FLIGHT_PER_AGENT: usize = 8;
 
 /// The maximum number of requests of all agents of one owner that are in flight.
 pub(crate) const MAX_IN_FLIGHT_PER_OWNER: usize = 32;
+
+/// The maximum number of configurations of push notifications of one user that are worked on.
+const MAX_CONFIGS_PER_OWNER: usize = 4;
 
 /// The maximum number of requests of all owners of one organization that are in flight.
 pub(crate) const MAX_IN_FLIGHT_PER_ORGANIZATION: usize = 128;
@@ -22,25 +26,50 @@ pub(crate) const MAX_IN_FLIGHT: usize = 512;
 
 /// Rooms that have a limit together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Group {
+pub enum Group {
+    /// All of the server.
     Server,
+    /// Those of an organization.
     Organization(OrganizationId),
+    /// Those of a user and of all agents of the user.
     Owner(UserId),
+    /// Those of an agent.
     Agent(AgentId),
 }
 
-impl Group {
-    /// Those of a room, each within the one before it.
-    const fn of(room: WebhookRoom, owner: WebhookOwner) -> [Self; 4] {
-        let WebhookOwner { user, organization } = owner;
-        [Self::Server, Self::Organization(organization), Self::Owner(user), Self::Agent(room.agent)]
-    }
+/// What a sender works on, one request at a time.
+pub trait Place: Copy + Eq + Hash {
+    /// The maximum number of these of one owner.
+    const MAX_PER_OWNER: usize;
 
-    const fn limit(self) -> usize {
+    /// Its groups, each within the one before it.
+    fn groups(self, owner: WebhookOwner) -> Vec<Group>;
+}
+
+impl Place for WebhookRoom {
+    const MAX_PER_OWNER: usize = MAX_IN_FLIGHT_PER_OWNER;
+
+    fn groups(self, owner: WebhookOwner) -> Vec<Group> {
+        let WebhookOwner { user, organization } = owner;
+        vec![Group::Server, Group::Organization(organization), Group::Owner(user), Group::Agent(self.agent)]
+    }
+}
+
+impl Place for PushConfigId {
+    const MAX_PER_OWNER: usize = MAX_CONFIGS_PER_OWNER;
+
+    fn groups(self, owner: WebhookOwner) -> Vec<Group> {
+        let WebhookOwner { user, organization } = owner;
+        vec![Group::Server, Group::Organization(organization), Group::Owner(user)]
+    }
+}
+
+impl Group {
+    const fn limit<P: Place>(self) -> usize {
         match self {
             Self::Server => MAX_IN_FLIGHT,
             Self::Organization(_) => MAX_IN_FLIGHT_PER_ORGANIZATION,
-            Self::Owner(_) => MAX_IN_FLIGHT_PER_OWNER,
+            Self::Owner(_) => P::MAX_PER_OWNER,
             Self::Agent(_) => MAX_IN_FLIGHT_PER_AGENT,
         }
     }
@@ -48,9 +77,9 @@ impl Group {
 
 /// What waits in a group.
 #[derive(Clone, Copy)]
-enum Turn {
+enum Turn<P> {
     Of(Group),
-    Room(WebhookRoom),
+    Room(P),
 }
 
 /// A room that is worked on.
@@ -60,20 +89,25 @@ struct Busy {
     has_news: bool,
 }
 
-/// The rooms.
-#[derive(Default)]
-pub(crate) struct Rooms {
-    busy: HashMap<WebhookRoom, Busy>,
+/// The rooms, or other places.
+pub struct Rooms<P = WebhookRoom> {
+    busy: HashMap<P, Busy>,
     /// The number of busy rooms of each group.
     busy_in: HashMap<Group, usize>,
-    waiting: HashMap<WebhookRoom, WebhookOwner>,
+    waiting: HashMap<P, WebhookOwner>,
     /// What waits in each group, in turn.
-    turns: HashMap<Group, VecDeque<Turn>>,
+    turns: HashMap<Group, VecDeque<Turn<P>>>,
 }
 
-impl Rooms {
-    /// Adds a room of an agent of `owner` in which something may be due.
-    pub(crate) fn add(&mut self, room: WebhookRoom, owner: WebhookOwner) {
+impl<P> Default for Rooms<P> {
+    fn default() -> Self {
+        Self { busy: HashMap::new(), busy_in: HashMap::new(), waiting: HashMap::new(), turns: HashMap::new() }
+    }
+}
+
+impl<P: Place> Rooms<P> {
+    /// Adds a room of `owner` in which something may be due.
+    pub fn add(&mut self, room: P, owner: WebhookOwner) {
         if let Some(busy) = self.busy.get_mut(&room) {
             busy.has_news = true;
             return;
@@ -83,7 +117,7 @@ impl Rooms {
         }
         self.waiting.insert(room, owner);
         let mut turn = Turn::Room(room);
-        for group in Group::of(room, owner).into_iter().rev() {
+        for group in room.groups(owner).into_iter().rev() {
             let turns = self.turns.entry(group).or_default();
             turns.push_back(turn);
             if turns.len() > 1 {
@@ -94,10 +128,10 @@ impl Rooms {
     }
 
     /// The next room to work on, within the limits.
-    pub(crate) fn next(&mut self) -> Option<WebhookRoom> {
+    pub fn begin_next(&mut self) -> Option<P> {
         let room = self.next_of(Group::Server)?;
         let owner = self.waiting.remove(&room)?;
-        for group in Group::of(room, owner) {
+        for group in room.groups(owner) {
             *self.busy_in.entry(group).or_default() += 1;
         }
         self.busy.insert(room, Busy { owner, has_news: false });
@@ -105,8 +139,8 @@ impl Rooms {
     }
 
     /// Takes a room of a group that is below its limit.
-    fn next_of(&mut self, group: Group) -> Option<WebhookRoom> {
-        if self.busy_in.get(&group).is_some_and(|busy| *busy >= group.limit()) {
+    fn next_of(&mut self, group: Group) -> Option<P> {
+        if self.busy_in.get(&group).is_some_and(|busy| *busy >= group.limit::<P>()) {
             return None;
         }
         for _ in 0..self.turns.get(&group)?.len() {
@@ -132,9 +166,9 @@ impl Rooms {
     }
 
     /// Ends the work on a room, which waits for another turn if more may be due.
-    pub(crate) fn done(&mut self, room: WebhookRoom, has_more: bool) {
+    pub fn done(&mut self, room: P, has_more: bool) {
         let Some(Busy { owner, has_news }) = self.busy.remove(&room) else { return };
-        for group in Group::of(room, owner) {
+        for group in room.groups(owner) {
             if let Some(busy) = self.busy_in.get_mut(&group) {
                 *busy -= 1;
                 if *busy == 0 {
@@ -170,7 +204,7 @@ mod tests {
     }
 
     fn begin(rooms: &mut Rooms) -> Vec<WebhookRoom> {
-        std::iter::from_fn(|| rooms.next()).collect()
+        std::iter::from_fn(|| rooms.begin_next()).collect()
     }
 
     #[test]
@@ -182,8 +216,8 @@ mod tests {
         assert_eq!(begun.iter().filter(|one| one.agent == room(1, 0).agent).count(), MAX_IN_FLIGHT_PER_AGENT);
         assert_eq!(begun.len(), MAX_IN_FLIGHT_PER_AGENT + 3);
         rooms.done(room(1, 0), false);
-        assert_eq!(rooms.next(), Some(room(1, 8)));
-        assert_eq!(rooms.next(), None);
+        assert_eq!(rooms.begin_next(), Some(room(1, 8)));
+        assert_eq!(rooms.begin_next(), None);
     }
 
     #[test]
@@ -199,7 +233,7 @@ mod tests {
         assert_eq!(begin(&mut rooms).len(), 3, "at once");
         (0..10).for_each(|agent| rooms.add(room(200 + agent, 0), owner(3)));
         rooms.done(begun[0], false);
-        let next = [rooms.next(), rooms.next()].map(|room| room.map(|room| room.agent));
+        let next = [rooms.begin_next(), rooms.begin_next()].map(|room| room.map(|room| room.agent));
         assert!(next.contains(&Some(room(200, 0).agent)), "owners take turns: {next:?}");
     }
 
@@ -215,8 +249,16 @@ mod tests {
         assert_eq!(begin(&mut rooms).len(), 3, "at once");
         (0..10).for_each(|agent| rooms.add(room(2_000 + agent, 0), member(2_000 + agent, 3)));
         rooms.done(begun[0], false);
-        let next = [rooms.next(), rooms.next()].map(|room| room.map(|room| room.agent));
+        let next = [rooms.begin_next(), rooms.begin_next()].map(|room| room.map(|room| room.agent));
         assert!(next.contains(&Some(room(2_000, 0).agent)), "organizations take turns: {next:?}");
+    }
+
+    #[test]
+    fn few_configurations_of_a_user_are_worked_on() {
+        let mut configs = Rooms::default();
+        (0..10).for_each(|id| configs.add(PushConfigId::new(Uuid::from_u128(id)), owner(1)));
+        (10..12).for_each(|id| configs.add(PushConfigId::new(Uuid::from_u128(id)), owner(2)));
+        assert_eq!(std::iter::from_fn(|| configs.begin_next()).count(), MAX_CONFIGS_PER_OWNER + 2);
     }
 
     #[test]
@@ -232,15 +274,15 @@ mod tests {
         let add = |rooms: &mut Rooms| rooms.add(room(1, 1), owner(1));
         add(&mut rooms);
         add(&mut rooms);
-        assert_eq!((rooms.next(), rooms.next()), (Some(room(1, 1)), None));
+        assert_eq!((rooms.begin_next(), rooms.begin_next()), (Some(room(1, 1)), None));
         add(&mut rooms);
-        assert_eq!(rooms.next(), None, "one at a time in a room");
+        assert_eq!(rooms.begin_next(), None, "one at a time in a room");
         rooms.done(room(1, 1), false);
-        assert_eq!(rooms.next(), Some(room(1, 1)));
+        assert_eq!(rooms.begin_next(), Some(room(1, 1)));
         rooms.done(room(1, 1), true);
         add(&mut rooms);
-        assert_eq!((rooms.next(), rooms.next()), (Some(room(1, 1)), None));
+        assert_eq!((rooms.begin_next(), rooms.begin_next()), (Some(room(1, 1)), None));
         rooms.done(room(1, 1), false);
-        assert_eq!(rooms.next(), None);
+        assert_eq!(rooms.begin_next(), None);
     }
 }

@@ -44,7 +44,7 @@ pub struct Sender {
     accounts: Arc<AccountService>,
     client: Arc<Client>,
     woken: Arc<Notify>,
-    rooms: Rooms,
+    rooms: Rooms<WebhookRoom>,
     working: JoinSet<(WebhookRoom, Result<Worked, StoreError>)>,
     leases: Leases,
     /// Set if everything is to be searched with the next search of what is due.
@@ -97,7 +97,7 @@ enum Worked {
 
 impl Sender {
     /// A sender, which does nothing until it runs.
-    pub fn new(webhooks: Arc<WebhookService>, accounts: Arc<AccountService>, client: Client) -> Self {
+    pub fn new(webhooks: Arc<WebhookService>, accounts: Arc<AccountService>, client: Arc<Client>) -> Self {
         let woken = Arc::new(Notify::new());
         let waker = woken.clone();
         webhooks.set().on_wake(move || waker.notify_one());
@@ -105,7 +105,7 @@ impl Sender {
         Self {
             webhooks,
             accounts,
-            client: Arc::new(client),
+            client,
             woken,
             rooms: Rooms::default(),
             working: JoinSet::new(),
@@ -239,7 +239,7 @@ impl Sender {
 
     /// Begins work in as many rooms as the limits allow.
     fn begin(&mut self) {
-        while let Some(room) = self.rooms.next() {
+        while let Some(room) = self.rooms.begin_next() {
             let webhooks = self.webhooks.clone();
             self.working.spawn(async move {
                 let taken = webhooks.take(room).await;

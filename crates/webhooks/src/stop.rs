@@ -11,7 +11,7 @@ const LAST_WRITE: Duration = Duration::from_secs(1);
 
 /// What a sender does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// It takes what is due.
     Taking,
     /// It takes nothing more, and waits for its requests.
@@ -24,7 +24,7 @@ pub(crate) enum Phase {
 
 /// Stops a sender.
 #[derive(Clone)]
-pub struct Stop(pub(crate) Arc<watch::Sender<Phase>>);
+pub struct Stop(pub Arc<watch::Sender<Phase>>);
 
 impl Stop {
     /// Has the sender take nothing more, and waits until its requests have ended. Those that have not after `patience` are cut

@@ -111,6 +111,18 @@ class Python(Caller):
             "create_task_push_notification_config",
             a2a_pb2.TaskPushNotificationConfig,
         ),
+        "getTaskPushNotificationConfig": (
+            "get_task_push_notification_config",
+            a2a_pb2.GetTaskPushNotificationConfigRequest,
+        ),
+        "listTaskPushNotificationConfig": (
+            "list_task_push_notification_configs",
+            a2a_pb2.ListTaskPushNotificationConfigsRequest,
+        ),
+        "deleteTaskPushNotificationConfig": (
+            "delete_task_push_notification_config",
+            a2a_pb2.DeleteTaskPushNotificationConfigRequest,
+        ),
     }
 
     def __init__(self, url, key, binding):
@@ -124,7 +136,7 @@ class Python(Caller):
         async def run():
             try:
                 async for value in self._yielded(name, request):
-                    values.queue.put(MessageToDict(value))
+                    values.queue.put({} if value is None else MessageToDict(value))
                 values.queue.put(ENDED)
             except Exception as error:
                 values.queue.put(Refused(type(error).__name__, str(error)))

@@ -22,6 +22,9 @@ const CALLS = {
   cancelTask: ["CancelTaskRequest", "Task"],
   resubscribeTask: ["SubscribeToTaskRequest", "StreamResponse"],
   createTaskPushNotificationConfig: ["TaskPushNotificationConfig", "TaskPushNotificationConfig"],
+  getTaskPushNotificationConfig: ["GetTaskPushNotificationConfigRequest", "TaskPushNotificationConfig"],
+  listTaskPushNotificationConfig: ["ListTaskPushNotificationConfigsRequest", "ListTaskPushNotificationConfigsResponse"],
+  deleteTaskPushNotificationConfig: ["DeleteTaskPushNotificationConfigRequest"],
 };
 
 const say = line => console.log(JSON.stringify(line));
@@ -36,7 +39,10 @@ async function run({ id, call, request }) {
       client ??= factory.createFromUrl(url);
       const [from, to] = CALLS[call].map(name => types[name]);
       const given = (await client)[call](from.fromJSON(request));
-      if (given[Symbol.asyncIterator]) {
+      if (!to) {
+        await given;
+        say({ id, value: {} });
+      } else if (given[Symbol.asyncIterator]) {
         for await (const value of given) say({ id, value: to.toJSON(value) });
       } else {
         say({ id, value: to.toJSON(await given) });

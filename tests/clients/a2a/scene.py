@@ -91,7 +91,7 @@ class Scene:
     """A person, and an agent of theirs that is listed."""
 
     def __init__(self, world):
-        world.server.restart_with(PARLANCE_RATE_LIMITS="false")
+        world.server.restart_with(PARLANCE_RATE_LIMITS="false", PARLANCE_WEBHOOKS_ALLOW_PRIVATE="127.0.0.1")
         self.world, self.human = world, world.human
         self.key = self.human.http.headers["X-API-Key"]
         self.agent = self.register("Echo")

@@ -84,6 +84,9 @@ impl Client {
             let body = json!({"jsonrpc": "2.0", "id": "r1", "method": method, "params": params});
             return self.at(Method::POST, "").json(&body);
         }
+        if method.contains("PushNotificationConfig") {
+            return self.push_request(method, &params);
+        }
         let id = params.as_object_mut().unwrap().remove("id");
         let id = id.as_ref().and_then(Value::as_str).unwrap_or_default();
         match method {
@@ -93,6 +96,20 @@ impl Client {
             "ListTasks" => self.at(Method::GET, &format!("/v1/tasks{}", query(&params))),
             "CancelTask" => self.at(Method::POST, &format!("/v1/tasks/{id}:cancel")).json(&json!({"id": id})),
             "SubscribeToTask" => self.at(Method::POST, &format!("/v1/tasks/{id}:subscribe")),
+            _ => panic!("{method}"),
+        }
+    }
+
+    /// The request of a method on configurations of push notifications, in the HTTP binding.
+    fn push_request(&self, method: &str, params: &Value) -> RequestBuilder {
+        let member = |name: &str| params[name].as_str().unwrap_or_default();
+        let all = format!("/v1/tasks/{}/pushNotificationConfigs", member("taskId"));
+        let one = format!("{all}/{}", member("id"));
+        match method {
+            "CreateTaskPushNotificationConfig" => self.at(Method::POST, &all).json(params),
+            "GetTaskPushNotificationConfig" => self.at(Method::GET, &one),
+            "ListTaskPushNotificationConfigs" => self.at(Method::GET, &all),
+            "DeleteTaskPushNotificationConfig" => self.at(Method::DELETE, &one),
             _ => panic!("{method}"),
         }
     }
@@ -210,14 +227,7 @@ impl Events {
     /// The next event as its id, and what is new: the state of the task, or the text of an artifact.
     pub(crate) async fn news(&mut self) -> Option<(String, String)> {
         let (id, event) = self.next().await?;
-        let new = if let Some(task) = event.get("task") {
-            format!("task {}", task["status"]["state"].as_str().unwrap())
-        } else if let Some(update) = event.get("statusUpdate") {
-            update["status"]["state"].as_str().unwrap().to_owned()
-        } else {
-            event["artifactUpdate"]["artifact"]["parts"][0]["text"].as_str().unwrap().to_owned()
-        };
-        Some((id, new))
+        Some((id, new_in(&event)))
     }
 
     /// What is new until the end.
@@ -227,5 +237,16 @@ impl Events {
             all.push(new);
         }
         all
+    }
+}
+
+/// What is new in an event: the state of the task, or the text of an artifact.
+pub(crate) fn new_in(event: &Value) -> String {
+    if let Some(task) = event.get("task") {
+        format!("task {}", task["status"]["state"].as_str().unwrap())
+    } else if let Some(update) = event.get("statusUpdate") {
+        update["status"]["state"].as_str().unwrap().to_owned()
+    } else {
+        event["artifactUpdate"]["artifact"]["parts"][0]["text"].as_str().unwrap().to_owned()
     }
 }

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod client;
+mod push_kills;
+mod pushes;
 mod refused;
 mod streams;
 mod tasks;

@@ -20,7 +20,7 @@ async fn errors_are_those_of_the_protocol() {
             params
         };
         let unknown = "0190c5a4-0000-7000-8000-000000000001.0190c5a4-0000-7000-8000-000000000002";
-        let pushed = json!({"url": "https://example.org"});
+        let pushed = json!({"url": "https://127.0.0.1/"});
         let mut push = text("m1", "x");
         push["configuration"]["taskPushNotificationConfig"] = pushed;
         for (method, params, code, status, reason) in [
@@ -42,7 +42,7 @@ async fn errors_are_those_of_the_protocol() {
             ("SendMessage", with("contextId", json!(cast.r2)), -32001, 404, "TASK_NOT_FOUND"),
             ("SendMessage", with("taskId", json!("x")), -32001, 404, "TASK_NOT_FOUND"),
             ("SendMessage", with("taskId", json!(unknown)), -32001, 404, "TASK_NOT_FOUND"),
-            ("SendMessage", push, -32003, 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"),
+            ("SendMessage", push, -32602, 400, "INVALID_PARAMS"),
             ("GetTask", json!({"id": unknown}), -32001, 404, "TASK_NOT_FOUND"),
             ("GetTask", json!({"id": "x", "historyLength": -1}), -32602, 400, "INVALID_PARAMS"),
             ("CancelTask", json!({"id": unknown}), -32001, 404, "TASK_NOT_FOUND"),
@@ -87,7 +87,7 @@ async fn what_does_not_fit_is_refused() {
         ("{}", -32600),
         (r#"{"jsonrpc":"2.0","id":1,"method":"tasks/get"}"#, -32601),
         (r#"{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}"#, -32004),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"ListTaskPushNotificationConfigs"}"#, -32003),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ListTaskPushNotificationConfigs"}"#, -32602),
     ] {
         assert_eq!(code(json_post(body), Binding::Rpc).await.0, expected, "{body}");
     }
@@ -96,8 +96,10 @@ async fn what_does_not_fit_is_refused() {
         (Method::DELETE, "/v1/tasks/x", 404, "METHOD_NOT_FOUND"),
         (Method::POST, "/v1/tasks/x:fly", 404, "METHOD_NOT_FOUND"),
         (Method::GET, "/v1/message:send", 404, "METHOD_NOT_FOUND"),
-        (Method::GET, "/v1/tasks/x/pushNotificationConfigs", 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"),
-        (Method::DELETE, "/v1/tasks/x/pushNotificationConfigs/y", 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"),
+        (Method::GET, "/v1/tasks/x/pushNotificationConfigs", 404, "TASK_NOT_FOUND"),
+        (Method::DELETE, "/v1/tasks/x/pushNotificationConfigs", 404, "METHOD_NOT_FOUND"),
+        (Method::GET, "/v1/tasks/x/pushNotificationConfigs/y/z", 404, "METHOD_NOT_FOUND"),
+        (Method::DELETE, "/v1/tasks/x/pushNotificationConfigs/y", 404, "TASK_NOT_FOUND"),
         (Method::GET, "/v1/extendedAgentCard", 400, "UNSUPPORTED_OPERATION"),
         (Method::POST, "/v1/message:send", 400, "INVALID_REQUEST"),
     ] {
@@ -212,7 +214,7 @@ async fn the_limits_of_keys_hold() {
 }
 
 /// A key of a user with limits.
-async fn key(user: &Api, limits: Value) -> String {
+pub(crate) async fn key(user: &Api, limits: Value) -> String {
     let mut body = json!({"name": "Limited"});
     body.as_object_mut().unwrap().extend(limits.as_object().unwrap().clone());
     let made = user.post("/api-keys", json!({"api_key": body})).await.data();

@@ -327,7 +327,7 @@ async fn a_listed_agent_has_a_card() {
     assert_eq!(shown["supportedInterfaces"], interfaces, "{shown}");
     assert_eq!((&shown["name"], &shown["skills"][0]["id"]), (&json!("One"), &json!("one")), "{shown}");
     assert_eq!(shown["description"], "One, for tests", "{shown}");
-    let capabilities = json!({"streaming": true, "pushNotifications": false, "extendedAgentCard": false});
+    let capabilities = json!({"streaming": true, "pushNotifications": true, "extendedAgentCard": false});
     assert_eq!(shown["capabilities"], capabilities, "{shown}");
     let schemes = &shown["securitySchemes"];
     assert_eq!(schemes["apiKey"]["apiKeySecurityScheme"]["name"], "X-API-Key", "{shown}");

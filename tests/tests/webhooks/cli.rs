@@ -3,7 +3,7 @@
 use e2e::{Server, until};
 use serde_json::{Value, json};
 
-use crate::receiver::Receiver;
+use crate::receiver::{Delivery, Receiver};
 use crate::scene::{LOCAL, Scene};
 
 /// Runs the command; its output as JSON, or as text with what is in it.

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::receiver::Receiver;
+use crate::receiver::{Delivery, Receiver};
 use crate::scene::{FAST, LOCAL, Scene};
 
 /// Gives the user's new agent a webhook, and sends it a message in each of so many rooms.

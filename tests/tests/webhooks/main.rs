@@ -18,7 +18,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use receiver::{Received, Receiver};
+use receiver::{Delivery, Received, Receiver};
 use scene::{LOCAL, Scene};
 
 /// The request is signed, and brings what a socket would have brought.

@@ -8,7 +8,7 @@ use e2e::{Api, Server, pace, until};
 use reqwest::Method;
 use tokio::sync::watch;
 
-use crate::receiver::{Answer, Received, Receiver};
+use crate::receiver::{Answer, Delivery, Received, Receiver};
 
 /// What an agent and its test share.
 struct Shared {

@@ -19,7 +19,7 @@ fn message_id(number: u8) -> MessageId {
     MessageId::parse(&id(number)).unwrap()
 }
 
-fn ann() -> ParticipantId {
+pub(crate) fn ann() -> ParticipantId {
     ParticipantId::User(UserId::parse(&id(201)).unwrap())
 }
 
@@ -27,7 +27,7 @@ fn bot() -> AgentId {
     AgentId::parse(&id(202)).unwrap()
 }
 
-fn by_bot() -> ParticipantId {
+pub(crate) fn by_bot() -> ParticipantId {
     ParticipantId::Agent(bot())
 }
 
@@ -44,7 +44,7 @@ fn mention(who: ParticipantId) -> Mention {
 }
 
 /// A message with this number, which follows from another one.
-fn message(
+pub(crate) fn message(
     number: u8,
     sender: ParticipantId,
     to: &[ParticipantId],
@@ -79,7 +79,7 @@ fn message(
 }
 
 /// The task with these messages; the newest request decides.
-fn tree(messages: Vec<Message>) -> Tree {
+pub(crate) fn tree(messages: Vec<Message>) -> Tree {
     let task = TaskId { room: ChatId::parse(ROOM).unwrap(), first: message_id(1) };
     let asked = messages.iter().rev().find(|message| is_request(message, ann(), bot())).unwrap();
     let agent = ReceiptAgent {
@@ -102,7 +102,7 @@ fn tree(messages: Vec<Message>) -> Tree {
 }
 
 /// A request of Ann with its delivery in this state.
-fn asked(number: u8, status: DeliveryStatus, reason: &str) -> Message {
+pub(crate) fn asked(number: u8, status: DeliveryStatus, reason: &str) -> Message {
     let mut message = message(number, ann(), &[by_bot()], "Do it", (number > 1).then_some(1));
     let new = || Delivery::new(bot());
     let begun = || {

@@ -23,6 +23,7 @@ use crate::error::Fault;
 use crate::lock;
 use crate::memory;
 use crate::message::record_key::RecordKeys;
+use crate::push;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{agent_connections, agent_doors, agents, deletion_jobs};
@@ -65,6 +66,7 @@ pub(crate) async fn delete_agent_on(
         .await?;
     diesel::delete(agent_doors::table.filter(agent_doors::agent_id.eq(id))).execute(&mut db).await?;
     webhook::remove_on(db, agent.id).await?;
+    push::forget_on(db, who).await?;
     let left =
         leave::all_on(db, who, |role, since| Participant::of_agent(&agent, role, since), command.now).await?;
     let actor = Actor::from(&agent);

@@ -20,6 +20,7 @@ use crate::error::Fault;
 use crate::lock;
 use crate::login::session;
 use crate::organization::{invitation, member};
+use crate::push;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{agents, participants, passwords, resets, users};
@@ -52,6 +53,7 @@ pub(super) async fn delete_user_on(
     let parted = contact::forget_on(db, who, now).await?;
     invitation::revoke_those_of_on(db, user.organization, Some(user.id), now).await?;
     erase_on(db, &user, command).await?;
+    push::forget_on(db, who).await?;
     // The change log comes last, as its lock does.
     session::end_all_on(db, user.id, now).await?;
     let changes = keys.into_iter().map(|key| Change::KeyRevoked(key.id));

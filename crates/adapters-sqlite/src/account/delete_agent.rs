@@ -18,6 +18,7 @@ use crate::change;
 use crate::contact;
 use crate::error::Fault;
 use crate::memory;
+use crate::push;
 use crate::row;
 use crate::schema::{agent_connections, agent_doors, agents, deletion_jobs};
 use crate::webhook;
@@ -61,6 +62,7 @@ pub(crate) fn delete_agent_on(
         .execute(connection)?;
     diesel::delete(agent_doors::table.filter(agent_doors::agent_id.eq(&id))).execute(connection)?;
     webhook::remove_on(connection, agent.id)?;
+    push::forget_on(connection, who)?;
     let parted = contact::forget_on(connection, who, command.now)?;
     memory::forget_on(connection, agent.id, command.now)?;
     let left = leave::all_on(

@@ -18,6 +18,7 @@ use crate::contact;
 use crate::error::Fault;
 use crate::login::session;
 use crate::organization::{invitation, member};
+use crate::push;
 use crate::row;
 use crate::schema::{agents, participants, passwords, resets, users};
 
@@ -63,6 +64,7 @@ fn erase_on(connection: &mut SqliteConnection, user: &User, command: &DeleteUser
     diesel::delete(passwords::table.find(&id)).execute(connection)?;
     diesel::delete(resets::table.find(&id)).execute(connection)?;
     invitation::forget_guest_on(connection, user.id)?;
+    push::forget_on(connection, ParticipantId::User(user.id))?;
     let deleted = user.deleted(command.now);
     diesel::update(users::table.find(&id))
         .set((

@@ -2,6 +2,7 @@
 
 use super::door::{Door, KEY_EXPIRED, KEY_REVOKED};
 use super::key::{KeyDigest, StoredKey};
+use super::port::AccountStatus;
 use super::scope::{KeyScope, OutOfScope, Reach};
 use super::service::AccountService;
 use crate::caller::{AgentCaller, Caller, UserCaller};
@@ -141,7 +142,47 @@ pub struct PresentedKey {
     pub scope: KeyScope,
 }
 
+/// A user or an agent in whose name the server does something later.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// As a caller.
+    Active(Caller),
+    /// It is disabled, or the owner of the agent is, or the plan of a user does not include the API for humans.
+    Suspended,
+    /// It was deleted.
+    Gone,
+}
+
 impl AccountService {
+    /// A user or an agent as a caller, without a credential.
+    pub async fn standing(&self, who: ParticipantId) -> Result<Standing, StoreError> {
+        let (user, agent) = match who {
+            ParticipantId::User(user) => (user, None),
+            ParticipantId::Agent(agent) => {
+                let read = async { self.accounts.find_agent(agent).await };
+                match self.cache.agent(agent, self.clock.steady(), read).await? {
+                    Some(agent) => (agent.owner, Some(agent)),
+                    None => return Ok(Standing::Gone),
+                }
+            }
+        };
+        let read = async { self.accounts.find_account_status(user).await };
+        let admits = |status: &AccountStatus| !status.is_disabled;
+        let Some(status) = self.cache.status(user, self.clock.steady(), admits, read).await? else {
+            return Ok(Standing::Gone);
+        };
+        let AccountStatus { organization, permits, is_disabled, .. } = status;
+        Ok(match agent {
+            _ if is_disabled => Standing::Suspended,
+            Some(agent) if agent.disabled_at.is_some() => Standing::Suspended,
+            Some(agent) => Standing::Active(
+                AgentCaller { agent: agent.id, owner: user, organization, claims: agent.claims }.into(),
+            ),
+            None if !permits.human_interface => Standing::Suspended,
+            None => Standing::Active(UserCaller { user, organization }.into()),
+        })
+    }
+
     /// Authenticates `presented`, the text of an API key.
     pub async fn authenticate(&self, presented: &str) -> Result<Authenticated, AuthenticateError> {
         self.authenticate_at(presented, None).await

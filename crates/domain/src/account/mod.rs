@@ -42,6 +42,7 @@ pub use agent::{
 };
 pub use authenticate::{
     ActAsError, AuthenticateError, Authenticated, Presented, PresentedKey, PresentedSession, PresentedToken,
+    Standing,
 };
 pub use create_key::{CreateKey, CreateKeyError, CreatedKey};
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};

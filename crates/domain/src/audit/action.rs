@@ -32,6 +32,11 @@ words! {
         WebhookDisabled = "webhook.disabled",
         /// A delivery to a webhook was sent again, or sooner; the detail is its id.
         WebhookResent = "webhook.resent",
+        /// A caller has made a configuration of push notifications for a task at an agent, or has given it another receiver; the
+        /// detail is the host.
+        PushSet = "push.set",
+        /// A configuration of push notifications was removed by its caller, or by the server, which says why in the detail.
+        PushRemoved = "push.removed",
         /// An agent was deleted; its keys and memberships ended with it.
         AgentDeleted = "agent.deleted",
         /// The operator disabled a user or an agent.

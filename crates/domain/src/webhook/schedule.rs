@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::id::WebhookDeliveryId;
+use crate::id::RecordId;
 
 const fn minutes(number: u64) -> Duration {
     Duration::from_secs(number * 60)
@@ -38,11 +38,11 @@ pub const HALTED_PAUSE: Duration = Duration::from_secs(30);
 /// How soon one is looked at again whose agent works on the message, although its request was lost.
 pub(super) const WORKING_PAUSE: Duration = Duration::from_secs(5);
 
-/// The pause after this number of requests: up to a fifth longer than the usual one, depending on the delivery, so that many
-/// deliveries that have failed together are not repeated together.
-pub(super) fn retry_delay(delivery: WebhookDeliveryId, attempts: u32) -> Duration {
+/// The pause after this number of requests: up to a fifth longer than the usual one, depending on the id of what is sent, so
+/// that what has failed together is not repeated together.
+pub(super) fn retry_delay(id: RecordId, attempts: u32) -> Duration {
     let index = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX).min(DELAYS.len() - 1);
-    let (_, low) = delivery.uuid().as_u64_pair();
+    let (_, low) = id.uuid().as_u64_pair();
     let part =
         u32::try_from((low ^ u64::from(attempts)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56).unwrap_or(0);
     DELAYS[index] + DELAYS[index] * part / (255 * 5)
@@ -58,24 +58,19 @@ mod tests {
     fn pauses_grow_from_seconds_to_hours() {
         let mut sum = Duration::ZERO;
         for attempt in 1..=30 {
-            let delay = retry_delay(WebhookDeliveryId::NIL, attempt);
+            let delay = retry_delay(RecordId::NIL, attempt);
             let usual = DELAYS[(attempt as usize - 1).min(DELAYS.len() - 1)];
             assert!(usual <= delay && delay <= usual * 6 / 5, "{attempt}: {delay:?}");
             sum += delay;
         }
         assert!(sum > OVERDUE_AFTER);
-        assert_eq!(
-            retry_delay(WebhookDeliveryId::NIL, 0).as_secs(),
-            5,
-            "an impossible number does not panic"
-        );
+        assert_eq!(retry_delay(RecordId::NIL, 0).as_secs(), 5, "an impossible number does not panic");
     }
 
     #[test]
     fn deliveries_are_spread() {
         let delays = (0..200_u128).map(|number| {
-            let id = WebhookDeliveryId::new(Uuid::from_u128(number.wrapping_mul(0x1234_5678_9ABC_DEF1)));
-            retry_delay(id, 4)
+            retry_delay(RecordId::new(Uuid::from_u128(number.wrapping_mul(0x1234_5678_9ABC_DEF1))), 4)
         });
         let different = delays.collect::<std::collections::BTreeSet<_>>();
         assert!(different.len() > 50, "{}", different.len());

@@ -1,10 +1,12 @@
 //! What follows from the answer to a request, and whether a delivery is sent again. Pure.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::model::{Disabled, DisabledReason, Webhook, WebhookDelivery, WebhookOutcome};
 use super::schedule::{LONGEST, SHORTEST, WORKING_PAUSE, retry_delay};
 use crate::delivery::{Delivery, DeliveryStatus};
+use crate::id::RecordId;
 use crate::time::Timestamp;
 
 /// How long every request must have failed before the log and the status of the webhook say so.
@@ -39,6 +41,29 @@ impl Reply {
     pub const fn is_success(&self) -> bool {
         matches!(self, Self::Answered { status: 200..=299, .. })
     }
+
+    /// Returns whether the receiver will never take anything again.
+    pub const fn is_gone(&self) -> bool {
+        matches!(self, Self::Answered { status: GONE, .. })
+    }
+
+    /// The pause before a request is repeated that has failed this many times: what the receiver asks for, within limits, or
+    /// the usual one, which depends on the id of what is sent.
+    pub fn pause(&self, id: RecordId, failures: u32) -> Duration {
+        match self {
+            Self::Answered { retry_after: Some(asked), .. } => (*asked).clamp(SHORTEST, LONGEST),
+            _ => retry_delay(id, failures),
+        }
+    }
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answered { status, .. } => write!(f, "status {status}"),
+            Self::Unanswered { error } => f.write_str(error),
+        }
+    }
 }
 
 /// What the log says about a webhook.
@@ -67,21 +92,15 @@ impl WebhookDelivery {
     /// has an attempt that is open or has failed, a success does not end the delivery.
     pub fn settle(&mut self, reply: &Reply, ledger: Option<&Delivery>, now: Timestamp) {
         self.leased_until = None;
-        let asked_for = match reply {
-            Reply::Answered { status, retry_after } => {
-                (self.status, self.error) = (Some(*status), None);
-                *retry_after
-            }
-            Reply::Unanswered { error } => {
-                (self.status, self.error) = (None, Some(error.clone()));
-                None
-            }
+        (self.status, self.error) = match reply {
+            Reply::Answered { status, .. } => (Some(*status), None),
+            Reply::Unanswered { error } => (None, Some(error.clone())),
         };
-        let repeated = retry_delay(self.id, self.attempts);
+        let id = self.id.into();
         let delay = match ledger.map(Delivery::status) {
-            _ if !reply.is_success() => asked_for.map_or(repeated, |asked| asked.clamp(SHORTEST, LONGEST)),
+            _ if !reply.is_success() => reply.pause(id, self.attempts),
             Some(DeliveryStatus::Processing) => WORKING_PAUSE,
-            Some(DeliveryStatus::Failed) => repeated,
+            Some(DeliveryStatus::Failed) => retry_delay(id, self.attempts),
             _ => return self.end(WebhookOutcome::Delivered, now),
         };
         self.next_attempt_at = now.plus(delay);
@@ -100,7 +119,7 @@ impl Webhook {
             return None;
         }
         let reason = match reply {
-            Reply::Answered { status: GONE, .. } => Some(DisabledReason::Gone),
+            _ if reply.is_gone() => Some(DisabledReason::Gone),
             _ if self.warned_at.is_some_and(|at| now.since(at) + WARNED_AFTER >= DISABLED_AFTER) => {
                 Some(DisabledReason::Failing)
             }
@@ -155,7 +174,7 @@ impl Resumption {
             }
             DeliveryStatus::Failed if LastResponse::of(sent) == LastResponse::Success => {
                 let asked_at = sent.attempted_at.unwrap_or(now);
-                Self::after(asked_at.plus(retry_delay(sent.id, sent.attempts)), now)
+                Self::after(asked_at.plus(retry_delay(sent.id.into(), sent.attempts)), now)
             }
             DeliveryStatus::New | DeliveryStatus::Delivered | DeliveryStatus::Failed => Self::Send,
             DeliveryStatus::Processing => Self::during(sent, ledger, stuck_after, now),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use a2a_gateway::Notifier;
 use actix_web::dev::Service;
 use actix_web::{App, web};
 use cluster::ClusterMember;
@@ -120,7 +121,15 @@ async fn run(
     let acceptor = tls.as_ref().map(Tls::acceptor);
     let operator = operator::service(config, wiring, &disk);
     let operator_data = operator.clone().map(web::Data::from);
-    let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone(), operator_data)?;
+    let stopping = readiness.clone();
+    let is_stopping: IsStopping = Arc::new(move || stopping.is_draining());
+    let a2a = config.a2a.then(|| {
+        let Wiring { services, limits, cursors, waiters, .. } = wiring;
+        a2a_gateway::Settings::new(services, limits, cursors, waiters, &is_stopping, config.tls.is_some())
+    });
+    let doors = Doors { a2a: a2a.clone(), is_stopping };
+    let server =
+        bind(config, acceptor, wiring.clone(), doors, readiness.clone(), disk.clone(), operator_data)?;
     let metrics = metrics.map(|metrics| metrics.bind(wiring, &readiness)).transpose()?;
     let is_first_start = welcome::greet(&wiring.services, config, store_flags).await?;
     let metrics = metrics.map(tokio::spawn);
@@ -132,7 +141,7 @@ async fn run(
     if let Some(operator) = operator {
         upkeep.spawn(operator::record_throughput(operator));
     }
-    let webhooks = webhook_sender(config, wiring, &mut upkeep)?;
+    let senders = begin_senders(config, wiring, a2a.as_ref(), &mut upkeep)?;
     let mut others = wiring.spawn_bus_receiver();
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
@@ -154,7 +163,7 @@ async fn run(
     // After a failure, the sockets are closed at once; what is not stored yet is still written.
     if ended.is_none() {
         tokio::select! {
-            () = drain(config, wiring, webhooks.as_ref()) => {}
+            () = drain(config, wiring, &senders) => {}
             // A second signal skips draining.
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
@@ -217,11 +226,18 @@ async fn task_failure(
     }
 }
 
+/// What the paths of MCP and A2A need beside the use cases.
+struct Doors {
+    a2a: Option<a2a_gateway::Settings>,
+    is_stopping: IsStopping,
+}
+
 /// Builds the server; it accepts connections once it is polled.
 fn bind(
     config: &Config,
     acceptor: Option<TlsAcceptor>,
     wiring: Wiring,
+    Doors { a2a, is_stopping }: Doors,
     readiness: web::Data<Readiness>,
     disk: Arc<Disk>,
     operator: Option<web::Data<OperatorService>>,
@@ -237,19 +253,13 @@ fn bind(
     let public_url = config.public_url.clone().map(web::Data::new);
     let invitation_page = InvitationPage::of(config)?;
     let responses = wiring.responses.clone();
-    let (has_console, has_mcp, has_tls) = (config.console, config.mcp, config.tls.is_some());
-    let security = CookieSecurity { has_tls, public_url: config.public_url.clone() };
+    let (has_console, has_mcp) = (config.console, config.mcp);
+    let security = CookieSecurity { has_tls: config.tls.is_some(), public_url: config.public_url.clone() };
     let security = web::Data::new(security);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let answers = web::Data::new(RecentAnswers::new(&clock));
     let reserve = disk.clone();
     let reserve = web::Data::new(DiskReserve::new(move |bytes| reserve.admit_bytes(bytes)));
-    let stopping = readiness.clone();
-    let is_stopping: IsStopping = Arc::new(move || stopping.is_draining());
-    let a2a = config.a2a.then(|| {
-        let Wiring { services, limits, cursors, waiters, .. } = &wiring;
-        a2a_gateway::Settings::new(services, limits, cursors, waiters, &is_stopping, has_tls)
-    });
     listen::bind(config, acceptor, responses, move || {
         let disk = disk.clone();
         let (public_url, invitation_page) = (public_url.clone(), invitation_page.clone());
@@ -305,31 +315,47 @@ fn bind(
     })
 }
 
-/// Closes the sockets, and ends the requests to webhooks.
-async fn drain(config: &Config, wiring: &Wiring, webhooks: Option<&Stop>) {
-    let sent = async {
-        if let Some(webhooks) = webhooks {
-            webhooks.drain(config.drain()).await;
-        }
-    };
-    tokio::join!(wiring.hub.drain(config.drain()), sent);
+/// What stops the senders of requests, if there are any: to webhooks, and of push notifications.
+#[derive(Default)]
+struct Senders {
+    webhooks: Option<Stop>,
+    pushes: Option<Stop>,
 }
 
-/// Starts the sender of requests to webhooks, unless they are off; returns what stops it.
-fn webhook_sender(
+/// Closes the sockets, and ends the requests to webhooks and the push notifications.
+async fn drain(config: &Config, wiring: &Wiring, Senders { webhooks, pushes }: &Senders) {
+    let sent = async |sender: &Option<Stop>| {
+        if let Some(sender) = sender {
+            sender.drain(config.drain()).await;
+        }
+    };
+    tokio::join!(wiring.hub.drain(config.drain()), sent(webhooks), sent(pushes));
+}
+
+/// Starts the senders of requests to webhooks and of push notifications, unless these are off.
+fn begin_senders(
     config: &Config,
     wiring: &Wiring,
+    a2a: Option<&a2a_gateway::Settings>,
     upkeep: &mut JoinSet<()>,
-) -> Result<Option<Stop>, Failure> {
+) -> Result<Senders, Failure> {
     if !config.webhooks.is_on {
-        return Ok(None);
+        return Ok(Senders::default());
     }
-    let client = Client::new(Arc::new(SystemResolver), wiring::webhook_networks(config));
-    let client = client.map_err(|cause| Failure::new("cannot send requests to webhooks", cause))?;
-    let sender = Sender::new(wiring.services.webhooks.clone(), wiring.services.accounts.clone(), client);
-    let stop = sender.stop();
+    // Each sender has its own, so that neither takes the space for large requests of the other.
+    let client = || {
+        let client = Client::new(Arc::new(SystemResolver), wiring::webhook_networks(config));
+        client.map(Arc::new).map_err(|cause| Failure::new("cannot send requests to webhooks", cause))
+    };
+    let sender = Sender::new(wiring.services.webhooks.clone(), wiring.services.accounts.clone(), client()?);
+    let webhooks = Some(sender.stop());
     upkeep.spawn(sender.run());
-    Ok(Some(stop))
+    let notifier = a2a.map(|a2a| Ok::<_, Failure>(a2a.notifier(client()?))).transpose()?;
+    let pushes = notifier.as_ref().map(Notifier::stop);
+    if let Some(notifier) = notifier {
+        upkeep.spawn(notifier.run());
+    }
+    Ok(Senders { webhooks, pushes })
 }
 
 /// Unregisters the node of a cluster.

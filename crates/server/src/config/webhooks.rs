@@ -20,14 +20,14 @@ pub(super) fn read(values: &mut Values) -> WebhooksConfig {
     let is_on = Key::switch(
         "webhooks",
         "true",
-        "Whether owners may give their agents webhooks, and the server sends requests to them; see \
-         [webhooks.md](webhooks.md).",
+        "Whether agents can have webhooks. Also applies to push notifications: if `false`, the server sends neither. See \
+         [webhooks.md](webhooks.md) and [a2a.md](a2a.md#push-notifications).",
     );
     let allow_private = Key::list(
         "webhooks_allow_private",
         "ADDRESSES",
-        "Comma-separated private or loopback addresses and networks that webhooks may reach, including over \
-         `http://`; see [security.md](security.md#webhooks).",
+        "Comma-separated private or loopback addresses and networks that webhooks may reach, including over `http://`. Also \
+         applies to push notifications. See [security.md](security.md#webhooks).",
     );
     let network = |text: &str| text.parse::<Network>();
     WebhooksConfig {

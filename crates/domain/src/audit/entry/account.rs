@@ -9,6 +9,7 @@ use crate::audit::AuditAction;
 use crate::control::SetAgentPaused;
 use crate::delivery::{Claims, MaxAttempts};
 use crate::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, UserId};
+use crate::push::{PushConfig, PushRemoval, RemovePushConfig, SetPushConfig};
 use crate::time::Timestamp;
 use crate::webhook::{ChangeWebhook, DisabledReason, Resend, WebhookStep};
 
@@ -151,6 +152,28 @@ impl AuditEntry {
         let (subject, tenant) = (AuditObject::Agent(command.agent), AuditTenant::of_user(command.owner));
         let entry = Self::new(AuditAction::WebhookResent, command.by, subject, tenant, command.now);
         entry.with_detail(command.delivery.to_string())
+    }
+
+    /// A configuration of push notifications that a caller has made or changed. Of the address, only the beginning is
+    /// recorded, as of a webhook.
+    pub fn push_set(command: &SetPushConfig) -> Self {
+        let (subject, tenant) = (AuditObject::Agent(command.task.agent), AuditTenant::of_user(command.user));
+        let by = Actor::Participant(command.caller);
+        let entry = Self::new(AuditAction::PushSet, by, subject, tenant, command.now);
+        entry.with_detail(command.target.url.origin())
+    }
+
+    /// One that its caller has removed.
+    pub fn push_removed(command: &RemovePushConfig, user: UserId) -> Self {
+        let (subject, tenant) = (AuditObject::Agent(command.task.agent), AuditTenant::of_user(user));
+        Self::new(AuditAction::PushRemoved, command.by(), subject, tenant, command.now)
+    }
+
+    /// One that the server has removed.
+    pub fn push_ended(config: &PushConfig, reason: PushRemoval, now: Timestamp) -> Self {
+        let (subject, tenant) = (AuditObject::Agent(config.task.agent), AuditTenant::of_user(config.user));
+        let entry = Self::new(AuditAction::PushRemoved, Actor::Server, subject, tenant, now);
+        entry.with_detail(reason.as_str())
     }
 
     /// An agent that was deleted.
