@@ -11,6 +11,7 @@ mod hot;
 mod ledger;
 mod lists;
 mod operator;
+mod pushes;
 mod webhooks;
 mod work;
 
@@ -31,7 +32,7 @@ use crate::{PostgresConfig, PostgresStore};
 use fill::Size;
 
 /// The tables that grow.
-const LARGE: [&str; 17] = [
+const LARGE: [&str; 18] = [
     "attention_items",
     "messages",
     "deliveries",
@@ -49,6 +50,7 @@ const LARGE: [&str; 17] = [
     "tasks",
     "board_entries",
     "webhook_deliveries",
+    "push_configs",
 ];
 
 /// A fixture on a large database, and one connection that its store does everything on.

@@ -12,6 +12,7 @@ mod lists;
 mod memories;
 mod million;
 mod operator;
+mod pushes;
 mod webhooks;
 
 use std::cell::RefCell;
