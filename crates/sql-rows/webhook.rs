@@ -3,73 +3,101 @@
 use diesel::prelude::*;
 use domain::id::{AgentId, ChatId, MessageId, OrganizationId, Sequence, UserId, WebhookDeliveryId};
 use domain::webhook::{
-    Disabled, DisabledReason, Ended, PreviousSecret, ROOMS_OF_AGENT, Webhook, WebhookDelivery,
-    WebhookOutcome, WebhookOwner, WebhookSecret, WebhookUrl,
+    Disabled, DisabledReason, Ended, EventDelivery, EventFilter, OrganizationWebhook, PreviousSecret,
+    ROOMS_OF_AGENT, Webhook, WebhookDelivery, WebhookOutcome, WebhookOwner, WebhookSecret, WebhookUrl,
 };
 use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::row::{self, At, Id};
-use crate::schema::{webhook_deliveries, webhooks};
+use crate::schema::{organization_webhook_deliveries, organization_webhooks, webhook_deliveries, webhooks};
 
-#[derive(Queryable, Selectable, Insertable, AsChangeset)]
-#[diesel(table_name = webhooks, primary_key(agent_id), treat_none_as_null = true)]
-pub(super) struct WebhookRow {
-    pub(super) agent_id: Id,
-    url: String,
-    secret: String,
-    previous_secret: Option<String>,
-    previous_until: Option<At>,
-    earlier_secret: Option<String>,
-    earlier_until: Option<At>,
-    failing_since: Option<At>,
-    warned_at: Option<At>,
-    disabled_at: Option<At>,
-    disabled_reason: Option<String>,
-    created_at: At,
-    updated_at: At,
+/// A row with the columns that all webhooks have, and with those of its own table.
+macro_rules! webhook_row {
+    ($row:ident of $table:ident by $key:ident $(, $own:ident: $kind:ty)*) => {
+        #[derive(Queryable, Selectable, Insertable, AsChangeset)]
+        #[diesel(table_name = $table, primary_key($key), treat_none_as_null = true)]
+        pub(super) struct $row {
+            pub(super) $key: Id,
+            url: String,
+            secret: String,
+            previous_secret: Option<String>,
+            previous_until: Option<At>,
+            earlier_secret: Option<String>,
+            earlier_until: Option<At>,
+            failing_since: Option<At>,
+            warned_at: Option<At>,
+            disabled_at: Option<At>,
+            disabled_reason: Option<String>,
+            created_at: At,
+            updated_at: At,
+            $($own: $kind,)*
+        }
+
+        impl $row {
+            /// The row of a webhook.
+            fn with($key: Uuid, webhook: &Webhook $(, $own: $kind)*) -> Self {
+                let disabled = webhook.disabled;
+                let (previous, earlier) = (webhook.previous.first(), webhook.previous.get(1));
+                let secret = |one: &PreviousSecret| one.secret.reveal().to_owned();
+                Self {
+                    $key: Id($key),
+                    url: webhook.url.as_str().to_owned(),
+                    secret: webhook.secret.reveal().to_owned(),
+                    previous_secret: previous.map(secret),
+                    previous_until: previous.map(|previous| At(previous.until)),
+                    earlier_secret: earlier.map(secret),
+                    earlier_until: earlier.map(|earlier| At(earlier.until)),
+                    failing_since: webhook.failing_since.map(At),
+                    warned_at: webhook.warned_at.map(At),
+                    disabled_at: disabled.map(|disabled| At(disabled.at)),
+                    disabled_reason: disabled.map(|disabled| disabled.reason.as_str().to_owned()),
+                    created_at: At(webhook.created_at),
+                    updated_at: At(webhook.updated_at),
+                    $($own,)*
+                }
+            }
+
+            pub(super) fn into_webhook(self) -> Result<Webhook, Fault> {
+                let reason =
+                    self.disabled_reason.map(|reason| row::word(&reason, DisabledReason::parse)).transpose()?;
+                let previous =
+                    [self.previous_secret.zip(self.previous_until), self.earlier_secret.zip(self.earlier_until)];
+                let previous_secret =
+                    |(secret, At(until))| PreviousSecret { secret: WebhookSecret::new(secret), until };
+                Ok(Webhook {
+                    url: WebhookUrl::checked(self.url),
+                    secret: WebhookSecret::new(self.secret),
+                    previous: previous.into_iter().flatten().map(previous_secret).collect(),
+                    failing_since: self.failing_since.map(|at| at.0),
+                    warned_at: self.warned_at.map(|at| at.0),
+                    disabled: self.disabled_at.zip(reason).map(|(At(at), reason)| Disabled { at, reason }),
+                    created_at: self.created_at.0,
+                    updated_at: self.updated_at.0,
+                })
+            }
+        }
+    };
 }
 
+webhook_row!(WebhookRow of webhooks by agent_id);
+webhook_row!(OrganizationWebhookRow of organization_webhooks by organization_id, events: Option<String>, seen_number: i64);
+
 impl WebhookRow {
-    pub(super) fn of(webhook: &Webhook) -> Self {
-        let disabled = webhook.disabled;
-        let (previous, earlier) = (webhook.previous.first(), webhook.previous.get(1));
-        let secret = |one: &PreviousSecret| one.secret.reveal().to_owned();
-        Self {
-            agent_id: Id(webhook.agent.uuid()),
-            url: webhook.url.as_str().to_owned(),
-            secret: webhook.secret.reveal().to_owned(),
-            previous_secret: previous.map(secret),
-            previous_until: previous.map(|previous| At(previous.until)),
-            earlier_secret: earlier.map(secret),
-            earlier_until: earlier.map(|earlier| At(earlier.until)),
-            failing_since: webhook.failing_since.map(At),
-            warned_at: webhook.warned_at.map(At),
-            disabled_at: disabled.map(|disabled| At(disabled.at)),
-            disabled_reason: disabled.map(|disabled| disabled.reason.as_str().to_owned()),
-            created_at: At(webhook.created_at),
-            updated_at: At(webhook.updated_at),
-        }
+    pub(super) fn of(agent: AgentId, webhook: &Webhook) -> Self {
+        Self::with(agent.uuid(), webhook)
+    }
+}
+
+impl OrganizationWebhookRow {
+    pub(super) fn of(hook: &OrganizationWebhook) -> Self {
+        Self::with(hook.organization.uuid(), &hook.webhook, hook.events.to_stored(), hook.seen)
     }
 
-    pub(super) fn into_webhook(self) -> Result<Webhook, Fault> {
-        let reason =
-            self.disabled_reason.map(|reason| row::word(&reason, DisabledReason::parse)).transpose()?;
-        let previous =
-            [self.previous_secret.zip(self.previous_until), self.earlier_secret.zip(self.earlier_until)];
-        let previous_secret =
-            |(secret, At(until))| PreviousSecret { secret: WebhookSecret::new(secret), until };
-        Ok(Webhook {
-            agent: AgentId::new(self.agent_id.0),
-            url: WebhookUrl::checked(self.url),
-            secret: WebhookSecret::new(self.secret),
-            previous: previous.into_iter().flatten().map(previous_secret).collect(),
-            failing_since: self.failing_since.map(|at| at.0),
-            warned_at: self.warned_at.map(|at| at.0),
-            disabled: self.disabled_at.zip(reason).map(|(At(at), reason)| Disabled { at, reason }),
-            created_at: self.created_at.0,
-            updated_at: self.updated_at.0,
-        })
+    pub(super) fn into_organization_webhook(mut self) -> Result<OrganizationWebhook, Fault> {
+        let events = EventFilter::stored(self.events.take().as_deref());
+        let (organization, seen) = (OrganizationId::new(self.organization_id.0), self.seen_number);
+        Ok(OrganizationWebhook { organization, webhook: self.into_webhook()?, events, seen })
     }
 }
 
@@ -114,7 +142,6 @@ impl WebhookDeliveryRow {
 
     pub(super) fn into_delivery(self) -> Result<WebhookDelivery, Fault> {
         let outcome = self.outcome.map(|outcome| row::word(&outcome, WebhookOutcome::parse)).transpose()?;
-        let status = self.status.map(u16::try_from).transpose();
         Ok(WebhookDelivery {
             id: WebhookDeliveryId::new(self.id.0),
             agent: AgentId::new(self.agent_id.0),
@@ -126,11 +153,68 @@ impl WebhookDeliveryRow {
             next_attempt_at: self.next_attempt_at.0,
             leased_until: self.leased_until.map(|at| at.0),
             attempted_at: self.attempted_at.map(|at| at.0),
-            status: status.map_err(|_| Fault::Row("a status of HTTP".to_owned()))?,
+            status: status(self.status)?,
             error: self.error,
             ended: self.ended_at.zip(outcome).map(|(At(at), outcome)| Ended { at, outcome }),
         })
     }
+}
+
+#[derive(Queryable, Selectable, Insertable, AsChangeset)]
+#[diesel(table_name = organization_webhook_deliveries, treat_none_as_null = true)]
+pub(super) struct EventDeliveryRow {
+    pub(super) id: Id,
+    organization_id: Id,
+    number: i64,
+    action: String,
+    created_at: At,
+    attempts: i32,
+    next_attempt_at: At,
+    leased_until: Option<At>,
+    attempted_at: Option<At>,
+    status: Option<i32>,
+    error: Option<String>,
+    ended_at: Option<At>,
+}
+
+impl EventDeliveryRow {
+    pub(super) fn of(sent: &EventDelivery) -> Self {
+        Self {
+            id: Id(sent.id.uuid()),
+            organization_id: Id(sent.organization.uuid()),
+            number: sent.number,
+            action: sent.action.clone(),
+            created_at: At(sent.created_at),
+            attempts: i32::try_from(sent.attempts).unwrap_or(i32::MAX),
+            next_attempt_at: At(sent.next_attempt_at),
+            leased_until: sent.leased_until.map(At),
+            attempted_at: sent.attempted_at.map(At),
+            status: sent.status.map(i32::from),
+            error: sent.error.clone(),
+            ended_at: sent.ended_at.map(At),
+        }
+    }
+
+    pub(super) fn into_delivery(self) -> Result<EventDelivery, Fault> {
+        Ok(EventDelivery {
+            id: WebhookDeliveryId::new(self.id.0),
+            organization: OrganizationId::new(self.organization_id.0),
+            number: self.number,
+            action: self.action,
+            created_at: self.created_at.0,
+            attempts: self.attempts.unsigned_abs(),
+            next_attempt_at: self.next_attempt_at.0,
+            leased_until: self.leased_until.map(|at| at.0),
+            attempted_at: self.attempted_at.map(|at| at.0),
+            status: status(self.status)?,
+            error: self.error,
+            ended_at: self.ended_at.map(|at| at.0),
+        })
+    }
+}
+
+fn status(column: Option<i32>) -> Result<Option<u16>, Fault> {
+    column.map(u16::try_from).transpose().map_err(|_| Fault::Row("a status of HTTP".to_owned()))
 }
 
 // The statements ask for single rows by scalar queries instead of EXISTS where PostgreSQL might otherwise join or hash a table.
@@ -308,3 +392,37 @@ pub(super) fn surplus_of_agent(names: &Names) -> String {
 pub(super) fn forgettable(one: &str) -> String {
     format!("SELECT one.id FROM webhooks JOIN {one} LIMIT ?")
 }
+
+/// The organizations with a delivery that is due, or with none that has not ended and an entry that was not seen. The values are
+/// the organization before the first one, the time, and the number of organizations.
+pub(super) const WITH_EVENTS: &str = "SELECT organization_webhooks.organization_id FROM organization_webhooks \
+     WHERE organization_webhooks.organization_id > ? AND organization_webhooks.disabled_at IS NULL AND coalesce( \
+     (SELECT begun.next_attempt_at <= ? FROM organization_webhook_deliveries AS begun \
+     WHERE begun.organization_id = organization_webhooks.organization_id AND begun.ended_at IS NULL), \
+     (SELECT 1 FROM audit WHERE audit.organization_id = organization_webhooks.organization_id \
+     AND audit.number > organization_webhooks.seen_number LIMIT 1) IS NOT NULL) \
+     ORDER BY organization_webhooks.organization_id LIMIT ?";
+
+/// Makes what waits for the webhook of an organization due. The values are the time, the organization, and the time.
+pub(super) const MAKE_EVENT_DUE: &str = "UPDATE organization_webhook_deliveries SET next_attempt_at = ? \
+     WHERE organization_id = ? AND ended_at IS NULL AND (leased_until IS NULL OR leased_until <= ?)";
+
+/// What waits for enabled webhooks of organizations.
+pub(super) const EVENT_BACKLOG: &str = "SELECT count(*) AS deliveries, \
+     min(organization_webhook_deliveries.created_at) AS oldest \
+     FROM organization_webhooks CROSS JOIN organization_webhook_deliveries \
+     WHERE organization_webhook_deliveries.organization_id = organization_webhooks.organization_id \
+     AND organization_webhook_deliveries.ended_at IS NULL AND organization_webhooks.disabled_at IS NULL";
+
+/// The deliveries to webhooks of organizations that ended before a time; the values are the time and the limit.
+pub(super) const OLD_EVENTS: &str =
+    "SELECT one.id FROM organization_webhook_deliveries AS one WHERE one.ended_at <= ? LIMIT ?";
+
+/// Those about earlier entries than the newest ones of their organization; the values are the number of these less one, and
+/// the limit.
+pub(super) const SURPLUS_EVENTS: &str = "SELECT one.id FROM organization_webhooks \
+     CROSS JOIN organization_webhook_deliveries AS one \
+     WHERE one.organization_id = organization_webhooks.organization_id AND one.ended_at IS NOT NULL AND one.number < \
+     (SELECT newest.number FROM organization_webhook_deliveries AS newest \
+     WHERE newest.organization_id = organization_webhooks.organization_id \
+     ORDER BY newest.number DESC LIMIT 1 OFFSET ?) LIMIT ?";

@@ -18,11 +18,12 @@ use domain::audit::{
     AuditEntry, AuditFilter, AuditLead, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState,
     ChainDigest, ChainLink, SealedEntry,
 };
-use domain::id::{AccountId, ChatId, OrganizationId};
+use domain::id::{AccountId, AuditEntryId, ChatId, OrganizationId};
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
 use domain::store::StoreError;
 use domain::time::Timestamp;
+use domain::webhook::EventEntry;
 use futures_util::FutureExt;
 use uuid::Uuid;
 
@@ -227,6 +228,32 @@ async fn list_on(
     Ok(Ok(Page::from_overfetch(records, page, total, position)))
 }
 
+/// The first `limit` sealed entries of an organization with higher numbers than `seen`, by number.
+pub(crate) async fn entries_after_on(
+    mut db: &Db,
+    organization: OrganizationId,
+    seen: i64,
+    limit: u32,
+) -> Result<Vec<EventEntry>, Fault> {
+    let rows = audit::table
+        .filter(audit::organization_id.eq(organization.uuid()))
+        .filter(audit::number.gt(seen))
+        .order(audit::number)
+        .limit(i64::from(limit))
+        .select((audit::number.assume_not_null(), audit::id, audit::action))
+        .load::<(i64, Uuid, String)>(&mut db)
+        .await?;
+    let entry = |(number, id, action)| EventEntry { number, id: AuditEntryId::new(id), action };
+    Ok(rows.into_iter().map(entry).collect())
+}
+
+/// An entry; none is ever erased.
+pub(crate) async fn record_on(mut db: &Db, entry: Uuid) -> Result<AuditRecord, Fault> {
+    let row = audit::table.find(entry).select(AuditRow::as_select()).first(&mut db).await?;
+    let titles = titles_on(db, row.chats().collect()).await?;
+    row.titled(&titles).into_record()
+}
+
 async fn titles_on(mut db: &Db, chats: Vec<Uuid>) -> Result<HashMap<Uuid, String>, Fault> {
     if chats.is_empty() {
         return Ok(HashMap::new());
@@ -288,7 +315,8 @@ async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Infallible>, Fau
     Ok(Ok(count))
 }
 
-async fn head_on(mut db: &Db) -> Result<Option<ChainLink>, Fault> {
+/// The newest seal.
+pub(crate) async fn head_on(mut db: &Db) -> Result<Option<ChainLink>, Fault> {
     let head = audit_chain::table.select((audit_chain::number, audit_chain::digest));
     let head = head.first::<(i64, Vec<u8>)>(&mut db).await.optional()?;
     Ok(head.map(|(number, digest)| ChainLink { number, digest: digest_of(digest) }))

@@ -16,9 +16,11 @@ use domain::audit::{
     AuditEntry, AuditFilter, AuditLead, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState,
     ChainDigest, ChainLink, SealedEntry,
 };
+use domain::id::{AuditEntryId, OrganizationId};
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
 use domain::store::StoreError;
+use domain::webhook::EventEntry;
 use uuid::Uuid;
 
 use self::entry::AuditRow;
@@ -235,6 +237,31 @@ fn list_on(
     Ok(Ok(Page::from_overfetch(records, page, total, position)))
 }
 
+/// The first `limit` sealed entries of an organization with higher numbers than `seen`, by number.
+pub(crate) fn entries_after_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    seen: i64,
+    limit: u32,
+) -> Result<Vec<EventEntry>, Fault> {
+    let rows = audit::table
+        .filter(audit::organization_id.eq(Id(organization.uuid())))
+        .filter(audit::number.gt(seen))
+        .order(audit::number)
+        .limit(i64::from(limit))
+        .select((audit::number.assume_not_null(), audit::id, audit::action))
+        .load::<(i64, Id, String)>(connection)?;
+    let entry = |(number, Id(id), action)| EventEntry { number, id: AuditEntryId::new(id), action };
+    Ok(rows.into_iter().map(entry).collect())
+}
+
+/// An entry; none is ever erased.
+pub(crate) fn record_on(connection: &mut SqliteConnection, entry: Uuid) -> Result<AuditRecord, Fault> {
+    let row = audit::table.find(Id(entry)).select(AuditRow::as_select()).get_result(connection)?;
+    let titles = titles_on(connection, row.chats().collect())?;
+    row.titled(&titles).into_record()
+}
+
 fn titles_on(connection: &mut SqliteConnection, chats: Vec<Uuid>) -> Result<HashMap<Uuid, String>, Fault> {
     if chats.is_empty() {
         return Ok(HashMap::new());
@@ -280,7 +307,8 @@ fn seal_on(connection: &mut SqliteConnection, limit: u32) -> Result<u32, Fault> 
     Ok(count)
 }
 
-fn head_on(connection: &mut SqliteConnection) -> Result<Option<ChainLink>, Fault> {
+/// The newest seal.
+pub(crate) fn head_on(connection: &mut SqliteConnection) -> Result<Option<ChainLink>, Fault> {
     let head = audit_chain::table.select((audit_chain::number, audit_chain::digest));
     let head = head.get_result::<(i64, Vec<u8>)>(connection).optional()?;
     Ok(head.map(|(number, digest)| ChainLink { number, digest: digest_of(digest) }))

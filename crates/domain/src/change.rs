@@ -71,6 +71,8 @@ pub enum Change {
     AgentPauseChanged(AgentId),
     /// The webhook of an agent was set, changed, disabled, or removed.
     WebhookChanged(AgentId),
+    /// The webhook of an organization was set, changed, disabled, or removed.
+    OrganizationWebhookChanged(OrganizationId),
     /// A caller has made a configuration of push notifications in a chat.
     PushConfigured(ChatId),
     /// Events of a node may not have reached the others.
@@ -140,6 +142,7 @@ stored_words! { (id, at)
     "pause_changed" OrganizationId { PauseChanged(id) }
     "agent_pause_changed" AgentId { AgentPauseChanged(id) }
     "webhook_changed" AgentId { WebhookChanged(id) }
+    "organization_webhook_changed" OrganizationId { OrganizationWebhookChanged(id) }
     "push_configured" ChatId { PushConfigured(id) }
     "events_lost" NodeId { EventsLost { by: id, since: at } }
 }
@@ -194,7 +197,7 @@ mod tests {
     use super::*;
 
     /// Logs contain these words.
-    const STORED: [&str; 27] = [
+    const STORED: [&str; 28] = [
         "key_revoked",
         "agent_deleted",
         "tokens_ended",
@@ -220,6 +223,7 @@ mod tests {
         "pause_changed",
         "agent_pause_changed",
         "webhook_changed",
+        "organization_webhook_changed",
         "push_configured",
         "events_lost",
     ];

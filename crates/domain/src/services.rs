@@ -35,7 +35,8 @@ use crate::secret::SecretRepository;
 use crate::status::StatusRepository;
 use crate::usage::{Prices, UsageRepository, UsageService};
 use crate::webhook::{
-    WebhookEvents, WebhookMint, WebhookPorts, WebhookRepository, WebhookService, WebhookSet,
+    OrganizationWebhookRepository, WebhookEvents, WebhookMint, WebhookPorts, WebhookRepository,
+    WebhookService, WebhookSet,
 };
 use crate::work::{WorkPorts, WorkRepository, WorkService, WorkThresholds};
 
@@ -71,6 +72,7 @@ repositories!(
     MemoryRepository,
     MessageRepository,
     OrganizationRepository,
+    OrganizationWebhookRepository,
     PeerRepository,
     PlanRepository,
     PushRepository,
@@ -280,6 +282,7 @@ impl Services {
         };
         let webhooks = WebhookPorts {
             webhooks: store.clone(),
+            events: store.clone(),
             accounts: store.clone(),
             deliveries: deliveries.clone(),
             set: webhook_set,

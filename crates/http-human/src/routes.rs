@@ -92,6 +92,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(usage_endpoints());
     all.extend(control::endpoints());
     all.extend(webhook::endpoints());
+    all.extend(webhook::endpoints_of_organizations());
     all.extend(chats::endpoints());
     all.extend(handlers::board::endpoints::<UserAuth>());
     all.extend(handlers::file::endpoints::<UserAuth>());

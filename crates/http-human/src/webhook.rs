@@ -31,7 +31,7 @@ impl FromBody for WebhookBody {
 
 /// What becomes of earlier secrets.
 pub(crate) struct RotateBody {
-    revoke_previous: bool,
+    pub(crate) revoke_previous: bool,
 }
 
 impl FromBody for RotateBody {

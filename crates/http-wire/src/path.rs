@@ -102,6 +102,13 @@ pub struct WebhookDeliveryPath {
     pub delivery: WebhookDeliveryId,
 }
 
+/// `…/organization/webhook/deliveries/{delivery_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct EventDeliveryPath {
+    /// The delivery.
+    pub delivery: WebhookDeliveryId,
+}
+
 /// `…/contacts/{contact_id}`.
 #[derive(Clone, Copy, Debug)]
 pub struct ContactPath {
@@ -214,6 +221,7 @@ from_path!(WebhookDeliveryPath {
     agent: "agent_id" as AgentId::parse,
     delivery: "delivery_id" as WebhookDeliveryId::parse
 });
+from_path!(EventDeliveryPath { delivery: "delivery_id" as WebhookDeliveryId::parse });
 from_path!(ChatPath { chat: "chat_id" as ChatId::parse });
 from_path!(ParticipantPath {
     chat: "chat_id" as ChatId::parse,

@@ -155,6 +155,7 @@ pub(crate) fn webhooks(config: &Config, store: Arc<dyn Store>) -> WebhookService
         DeliveryService::new(store.clone(), store.clone(), nobody.clone(), nobody, clock.clone());
     WebhookService::new(WebhookPorts {
         webhooks: store.clone(),
+        events: store.clone(),
         accounts: store,
         deliveries: Arc::new(deliveries),
         set: Arc::default(),

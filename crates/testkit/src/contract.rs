@@ -43,6 +43,7 @@ pub mod messages;
 pub mod moves;
 pub mod nodes;
 pub mod operator;
+pub mod organization_webhooks;
 pub mod participant_roles;
 pub mod pauses;
 pub mod peers;
@@ -371,6 +372,11 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, webhook_races:
             a_delivery_has_one_sender, racing_senders_send_each_message_once, a_webhook_is_its_owners,
+        }
+        $crate::contract_tests! { @area $make, organization_webhooks:
+            admins_manage_the_webhook_of_their_organization, events_are_sent_in_the_order_of_the_log,
+            events_that_are_not_named_are_passed_over, events_are_repeated_until_one_succeeds, an_event_has_one_sender,
+            webhooks_of_organizations_are_disabled, events_are_sent_again, a_deleted_organization_has_no_webhook,
         }
         $crate::contract_tests! { @area $make, attention:
             items_are_listed_for_those_in_their_room, a_list_is_paged_over_all_its_parts,

@@ -79,6 +79,7 @@ impl Fixture {
         fixture.delete_in_bulk(world).await;
         fixture.share(world).await;
         fixture.hook(world).await;
+        fixture.tell(world).await;
         fixture.notify(world).await;
         fixture.answer_once(world).await;
         fixture.make_keys(world).await;

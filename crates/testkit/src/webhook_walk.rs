@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use domain::audit::{Actor, AuditEntry};
 use domain::id::{ChatId, ParticipantId};
+use domain::organization::Authority;
 use domain::page::{PageRequest, Slice};
+use domain::plan::PlanName;
 use domain::ports::Clock;
-use domain::webhook::{Lease, Reply, RoomSearch, WebhookRoom};
+use domain::webhook::{EventFilter, Lease, Reply, RoomSearch, WebhookRoom};
 
 use crate::{TestAgent, TestUser, World};
 
@@ -67,4 +70,39 @@ pub async fn walk(
     after("replace the secret").await;
     hooks.remove(by, ann.id, bot.id).await.unwrap();
     after("remove").await;
+}
+
+/// Does everything with the webhook of an organization, in the same way.
+pub async fn walk_events(world: &World, ann: &TestUser, mut after: impl AsyncFnMut(&'static str)) {
+    let (hooks, by) = (&world.webhooks, Authority::Admin(ann.caller));
+    let (organization, url) = (ann.caller.organization, "https://hooks.example/");
+    let answer = |status| Reply::Answered { status, retry_after: None };
+    let events = EventFilter::new(vec!["plan.set".to_owned()]);
+    hooks.set_of_organization(by, url, events).await.unwrap();
+    after("set that of an organization").await;
+    hooks.reload().await.unwrap();
+    after("read whether there are any").await;
+    hooks.find_of_organization(by).await.unwrap();
+    after("find that of an organization").await;
+    let entry =
+        AuditEntry::plan_set(organization, &PlanName::enterprise(), Actor::Operator, world.clock.now());
+    world.stores.audit.append_audit(vec![entry]).await.unwrap();
+    while world.audit.seal_some().await.unwrap() > 0 {}
+    after(PREPARED).await;
+    assert_eq!(hooks.organizations_with_events().await.unwrap(), [organization]);
+    after("find organizations with events").await;
+    let due = hooks.take_event(organization).await.unwrap().unwrap();
+    after("take an event").await;
+    hooks.settle_event(&due, answer(200)).await.unwrap().unwrap();
+    after("settle an event").await;
+    let slice = |after| PageRequest { slice: Slice::After { after, limit: 10 }, count: false };
+    let page = hooks.event_deliveries(by, slice(None)).await.unwrap();
+    hooks.event_deliveries(by, slice(Some(page.rows[0].position()))).await.unwrap();
+    after("list deliveries of events").await;
+    hooks.resend_event(by, due.delivery.id).await.unwrap();
+    after("resend an event").await;
+    hooks.enable_of_organization(by).await.unwrap();
+    after("enable that of an organization").await;
+    hooks.remove_of_organization(by).await.unwrap();
+    after("remove that of an organization").await;
 }

@@ -1,9 +1,10 @@
-//! The body of a request: what published agents without a socket take.
+//! The bodies of requests: what published agents without a socket take, and the events of organizations.
 
+use domain::audit::AuditRecord;
 use domain::id::{AgentId, ChatId};
 use domain::message::Message;
 use domain::time::Timestamp;
-use http_wire::view::{MessageView, Shown};
+use http_wire::view::{AuditEntryView, MessageView, Shown};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -29,4 +30,23 @@ pub(crate) fn envelope(message: &Message, agent: AgentId, now: Timestamp) -> Str
     };
     // Views hold text and numbers only, which always serialize.
     serde_json::to_string(&envelope).unwrap_or_default()
+}
+
+/// An event in the form that Standard Webhooks recommends.
+#[derive(Serialize)]
+struct Event<'a> {
+    r#type: &'static str,
+    timestamp: Shown<Timestamp>,
+    data: AuditEntryView<'a>,
+}
+
+/// The body for an entry of the audit log, which is shown as in the list of entries.
+pub(crate) fn event(record: &AuditRecord) -> String {
+    let event = Event {
+        r#type: record.action.as_str(),
+        timestamp: Shown(record.at),
+        data: AuditEntryView::new(record),
+    };
+    // As above.
+    serde_json::to_string(&event).unwrap_or_default()
 }

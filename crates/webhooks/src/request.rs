@@ -13,8 +13,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use chrono::DateTime;
+use domain::id::WebhookDeliveryId;
 use domain::time::Timestamp;
-use domain::webhook::{DueDelivery, Reply, Webhook, WebhookUrl};
+use domain::webhook::{DueDelivery, DueEvent, Reply, Webhook, WebhookUrl};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -33,7 +34,7 @@ use tokio_rustls::TlsConnector;
 use url::Host;
 
 use crate::address::Allowed;
-use crate::envelope::envelope;
+use crate::envelope::{envelope, event};
 use crate::resolve::{Resolve, addresses};
 use crate::sign::signatures;
 use crate::target::{Target, read};
@@ -126,7 +127,23 @@ impl Client {
 
     /// Sends a delivery; `now` is the time of the request.
     pub(crate) async fn send(&self, due: &DueDelivery, now: Timestamp) -> Reply {
-        match signed(due, now) {
+        let DueDelivery { delivery, message, webhook } = due;
+        self.send_signed(webhook, delivery.id, envelope(message, delivery.agent, now), now).await
+    }
+
+    /// Sends a delivery to the webhook of an organization.
+    pub(crate) async fn send_event(&self, due: &DueEvent, now: Timestamp) -> Reply {
+        self.send_signed(&due.webhook, due.delivery.id, event(&due.record), now).await
+    }
+
+    async fn send_signed(
+        &self,
+        webhook: &Webhook,
+        id: WebhookDeliveryId,
+        body: String,
+        now: Timestamp,
+    ) -> Reply {
+        match signed(webhook, id, body, now) {
             Ok(request) => self.post(request, now).await.unwrap_or_else(|| Reply::Unanswered {
                 error: "too many large requests are in flight".to_owned(),
             }),
@@ -220,11 +237,14 @@ fn text(error: impl Display) -> String {
 }
 
 /// The request for a delivery, with its signatures.
-fn signed(due: &DueDelivery, now: Timestamp) -> Result<Outgoing<'_>, &'static str> {
-    let DueDelivery { delivery, message, webhook } = due;
-    let body = envelope(message, delivery.agent, now);
-    let (id, timestamp) = (delivery.id.to_string(), now.unix_millis() / 1000);
-    let signature = signatures(&Webhook::secrets(webhook, now), &id, timestamp, &body)?;
+fn signed(
+    webhook: &Webhook,
+    id: WebhookDeliveryId,
+    body: String,
+    now: Timestamp,
+) -> Result<Outgoing<'_>, &'static str> {
+    let (id, timestamp) = (id.to_string(), now.unix_millis() / 1000);
+    let signature = signatures(&webhook.secrets(now), &id, timestamp, &body)?;
     let headers = vec![
         ("webhook-id", id),
         ("webhook-timestamp", timestamp.to_string()),

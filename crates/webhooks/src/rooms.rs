@@ -55,6 +55,26 @@ impl Place for WebhookRoom {
     }
 }
 
+/// What is sent in order, one request at a time: the messages of a room, or the events of an organization.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Line {
+    /// A room.
+    Room(WebhookRoom),
+    /// An organization.
+    Events(OrganizationId),
+}
+
+impl Place for Line {
+    const MAX_PER_OWNER: usize = MAX_IN_FLIGHT_PER_OWNER;
+
+    fn groups(self, owner: WebhookOwner) -> Vec<Group> {
+        match self {
+            Self::Room(room) => room.groups(owner),
+            Self::Events(organization) => vec![Group::Server, Group::Organization(organization)],
+        }
+    }
+}
+
 impl Place for PushConfigId {
     const MAX_PER_OWNER: usize = MAX_CONFIGS_PER_OWNER;
 

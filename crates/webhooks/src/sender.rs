@@ -1,18 +1,20 @@
 //! The sender: one task of a server.
 //!
 //! It knows the rooms on which it works and those that wait for their turn, and nothing else: what is due is in the store. A
-//! room is worked on until nothing in it is due. [`Rooms`] knows whose turn it is.
+//! room is worked on until nothing in it is due. [`Rooms`] knows whose turn it is. The events of an organization are sent like
+//! the messages of a room.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::account::{AccountService, Door};
-use domain::id::AgentId;
+use domain::id::{AgentId, UserId};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use domain::webhook::{
-    DueDelivery, LEASE, Lease, Notice, Reply, RoomSearch, Settled, Wakes, WebhookRoom, WebhookService,
+    DueDelivery, DueEvent, EventDelivery, LEASE, Lease, Notice, Reply, RoomSearch, Settled, Wakes,
+    WebhookOwner, WebhookRoom, WebhookService,
 };
 use measure::{Outage, WebhookResult};
 use tokio::sync::{Notify, watch};
@@ -20,7 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::request::Client;
-use crate::rooms::Rooms;
+use crate::rooms::{Line, Rooms};
 use crate::stop::{Phase, Stop};
 
 /// How often deliveries that are due again are searched.
@@ -44,8 +46,8 @@ pub struct Sender {
     accounts: Arc<AccountService>,
     client: Arc<Client>,
     woken: Arc<Notify>,
-    rooms: Rooms<WebhookRoom>,
-    working: JoinSet<(WebhookRoom, Result<Worked, StoreError>)>,
+    rooms: Rooms<Line>,
+    working: JoinSet<(Line, Result<Worked, StoreError>)>,
     leases: Leases,
     /// Set if everything is to be searched with the next search of what is due.
     everything: bool,
@@ -55,10 +57,10 @@ pub struct Sender {
 
 /// The leases of the requests that are in flight.
 #[derive(Clone, Default)]
-struct Leases(Arc<Mutex<HashMap<WebhookRoom, Lease>>>);
+struct Leases(Arc<Mutex<HashMap<Line, Lease>>>);
 
 impl Leases {
-    fn locked(&self) -> MutexGuard<'_, HashMap<WebhookRoom, Lease>> {
+    fn locked(&self) -> MutexGuard<'_, HashMap<Line, Lease>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,12 +87,27 @@ impl Leases {
     }
 }
 
+/// A delivery that was taken.
+enum Due {
+    Message(Box<DueDelivery>),
+    Event(Box<DueEvent>),
+}
+
+impl Due {
+    fn lease(&self) -> Lease {
+        match self {
+            Self::Message(due) => Lease { delivery: due.delivery.id, attempt: due.delivery.attempts },
+            Self::Event(due) => due.lease(),
+        }
+    }
+}
+
 /// The result of a turn of a room.
 enum Worked {
     /// Nothing is due.
     Nothing,
     /// A delivery was taken.
-    Taken(Box<DueDelivery>),
+    Taken(Due),
     /// A request is done.
     Sent,
 }
@@ -192,6 +209,13 @@ impl Sender {
         if std::mem::take(&mut self.everything) {
             self.search(RoomSearch::New).await;
         }
+        let found = self.webhooks.organizations_with_events().await;
+        self.log(&found);
+        for organization in found.unwrap_or_default() {
+            // They are nobody's own.
+            let owner = WebhookOwner { user: UserId::NIL, organization };
+            self.rooms.add(Line::Events(organization), owner);
+        }
     }
 
     async fn reload(&mut self) -> bool {
@@ -217,12 +241,13 @@ impl Sender {
     /// Adds a room in which something may be due. Those of an agent that is not known yet are found again.
     fn add(&mut self, room: WebhookRoom) {
         if let Some(owner) = self.webhooks.set().owner(room.agent) {
-            self.rooms.add(room, owner);
+            self.rooms.add(Line::Room(room), owner);
         }
     }
 
     async fn count(&mut self) {
-        if self.webhooks.set().is_empty() {
+        let set = self.webhooks.set();
+        if set.is_empty() && !set.has_events() {
             return measure::webhook_backlog(0, Duration::ZERO);
         }
         let counted = self.webhooks.backlog().await;
@@ -242,25 +267,27 @@ impl Sender {
         while let Some(room) = self.rooms.begin_next() {
             let webhooks = self.webhooks.clone();
             self.working.spawn(async move {
-                let taken = webhooks.take(room).await;
+                let taken = match room {
+                    Line::Room(room) => webhooks.take(room).await.map(|due| due.map(Due::Message)),
+                    Line::Events(of) => webhooks.take_event(of).await.map(|due| due.map(Due::Event)),
+                };
                 (room, taken.map(|due| due.map_or(Worked::Nothing, Worked::Taken)))
             });
         }
     }
 
-    fn worked(&mut self, room: WebhookRoom, worked: Result<Worked, StoreError>) {
+    fn worked(&mut self, room: Line, worked: Result<Worked, StoreError>) {
         self.log(&worked);
         match worked {
             Ok(Worked::Taken(due)) => {
-                let lease = Lease { delivery: due.delivery.id, attempt: due.delivery.attempts };
-                self.leases.locked().insert(room, lease);
+                self.leases.locked().insert(room, due.lease());
                 if *self.phase.borrow() != Phase::Taking {
                     // Taken while the server began to stop: left to the next sender.
                     return;
                 }
                 let (webhooks, accounts, client) =
                     (self.webhooks.clone(), self.accounts.clone(), self.client.clone());
-                let due = Arc::new(*due);
+                let due = Arc::new(due);
                 self.working.spawn(async move { (room, deliver(&webhooks, &accounts, client, due).await) });
             }
             Ok(Worked::Nothing) => self.rooms.done(room, false),
@@ -282,27 +309,41 @@ async fn deliver(
     webhooks: &WebhookService,
     accounts: &AccountService,
     client: Arc<Client>,
-    due: Arc<DueDelivery>,
+    due: Arc<Due>,
 ) -> Result<Worked, StoreError> {
     let reply = sent(client, due.clone(), webhooks.now()).await;
-    let due = &*due;
-    note(accounts, due.delivery.agent, &reply);
+    if let Due::Message(due) = &*due {
+        note(accounts, due.delivery.agent, &reply);
+    }
     measure::webhook_sent(match &reply {
         reply if reply.is_success() => WebhookResult::Delivered,
         Reply::Answered { .. } => WebhookResult::Refused,
         Reply::Unanswered { .. } => WebhookResult::Unanswered,
     });
     let mut tries = 1;
-    let settled = loop {
-        match webhooks.settle(due, reply.clone()).await {
-            Ok(settled) => break settled,
-            Err(error) if tries == STORE_TRIES => return Err(error),
-            Err(_) => tries += 1,
+    while let Err(error) = settle(webhooks, &due, reply.clone()).await {
+        if tries == STORE_TRIES {
+            return Err(error);
         }
+        tries += 1;
         sleep(RETRY).await;
-    };
-    report(due, settled.as_ref(), webhooks.now());
+    }
     Ok(Worked::Sent)
+}
+
+/// Stores the answer, and writes to the log what became of the request.
+async fn settle(webhooks: &WebhookService, due: &Due, reply: Reply) -> Result<(), StoreError> {
+    match due {
+        Due::Message(due) => {
+            let settled = webhooks.settle(due, reply).await?;
+            report(due, settled.as_ref(), webhooks.now());
+        }
+        Due::Event(due) => {
+            let settled = webhooks.settle_event(due, reply).await?;
+            report_event(due, settled.as_ref(), webhooks.now());
+        }
+    }
+    Ok(())
 }
 
 /// Notes the answer for the owner of the agent. A delivery tells only the last one.
@@ -319,9 +360,14 @@ fn note(accounts: &AccountService, agent: AgentId, reply: &Reply) {
 }
 
 /// Sends a delivery as a task of its own, so that a defect that one message reveals ends its request, and not the server.
-async fn sent(client: Arc<Client>, due: Arc<DueDelivery>, now: Timestamp) -> Reply {
+async fn sent(client: Arc<Client>, due: Arc<Due>, now: Timestamp) -> Reply {
     let mut request = JoinSet::new();
-    request.spawn(async move { client.send(&due, now).await });
+    request.spawn(async move {
+        match &*due {
+            Due::Message(due) => client.send(due, now).await,
+            Due::Event(due) => client.send_event(due, now).await,
+        }
+    });
     if let Some(Ok(reply)) = request.join_next().await {
         return reply;
     }
@@ -361,6 +407,36 @@ fn report(due: &DueDelivery, settled: Option<&Settled>, now: Timestamp) {
     }
 }
 
+/// The same of a request to the webhook of an organization.
+fn report_event(due: &DueEvent, settled: Option<&Settled<EventDelivery>>, now: Timestamp) {
+    let (organization, action) = (due.delivery.organization, due.delivery.action.as_str());
+    let Some(Settled { delivery, notice }) = settled else {
+        tracing::debug!(organization.id = %organization, action, "a webhook was removed, or its delivery taken over, meanwhile");
+        return;
+    };
+    let (status, error) = (delivery.status.unwrap_or(0), delivery.error.as_deref().unwrap_or_default());
+    match delivery.ended_at {
+        Some(_) => tracing::debug!(organization.id = %organization, action, status, "event delivered"),
+        None if delivery.is_overdue(now) => tracing::warn!(
+            organization.id = %organization, action, attempts = delivery.attempts, status, error,
+            "the delivery of an event has failed for a day; later events wait for it"
+        ),
+        None => tracing::debug!(
+            organization.id = %organization, action, attempts = delivery.attempts, status, error,
+            "the delivery of an event has failed, its request will be repeated"
+        ),
+    }
+    match notice {
+        Some(Notice::Failing { since }) => {
+            tracing::warn!(organization.id = %organization, %since, status, error, "all requests to the webhook of an organization have failed for a day");
+        }
+        Some(Notice::Disabled(reason)) => {
+            tracing::warn!(organization.id = %organization, reason = reason.as_str(), status, error, "webhook of an organization disabled; an admin can enable it");
+        }
+        None => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io;
@@ -385,8 +461,9 @@ mod tests {
     #[tokio::test]
     async fn a_panic_in_a_request_is_a_failure_of_the_request() {
         let client = Arc::new(Client::new(Arc::new(Panicking), Allowed::default()).unwrap());
-        let due = Arc::new(due("https://receiver.example/").await);
+        let due = due("https://receiver.example/").await;
         let now = due.delivery.created_at;
+        let due = Arc::new(Due::Message(Box::new(due)));
         let Reply::Unanswered { error } = sent(client, due, now).await else { panic!("it has no answer") };
         assert_eq!(error, "the server failed to send the request");
     }

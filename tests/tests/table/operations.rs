@@ -117,6 +117,9 @@ pub(crate) fn operations() -> Vec<Operation> {
     all.extend(["/api/v1/me/usage", "/api/v1/me/organization/usage"].map(get));
     all.extend(work());
     all.extend(control());
+    all.extend(webhook("agents/{agent_id}", json!({"url": "https://hooks.example.org/in"})));
+    let told = json!({"url": "https://hooks.example.org/in", "events": ["agent.*"]});
+    all.extend(webhook("organization", told));
     all.extend(bulk_deletions());
     all.extend(contacts("/api/v1/me"));
     all.extend(contacts("/api/v1/agent"));
@@ -436,17 +439,6 @@ fn control() -> Vec<Operation> {
         ),
         post("/api/v1/me/agents/{agent_id}/pause", json!({"reason": "wrong answers"})),
         post("/api/v1/me/agents/{agent_id}/resume", Value::Null),
-        get("/api/v1/me/agents/{agent_id}/webhook"),
-        operation(
-            Method::PUT,
-            "/api/v1/me/agents/{agent_id}/webhook",
-            json!({"url": "https://hooks.example.org/in"}),
-        ),
-        delete("/api/v1/me/agents/{agent_id}/webhook"),
-        post("/api/v1/me/agents/{agent_id}/webhook/rotate-secret", Value::Null),
-        post("/api/v1/me/agents/{agent_id}/webhook/enable", Value::Null),
-        get("/api/v1/me/agents/{agent_id}/webhook/deliveries"),
-        post("/api/v1/me/agents/{agent_id}/webhook/deliveries/{delivery_id}/resend", Value::Null),
         get("/api/v1/me/attention"),
         get("/api/v1/me/attention/{attention_id}"),
         post(
@@ -456,6 +448,20 @@ fn control() -> Vec<Operation> {
         post("/api/v1/me/attention/{attention_id}/dismiss", Value::Null),
         post("/api/v1/me/organization/pause", json!({"reason": "runaway costs"})),
         post("/api/v1/me/organization/resume", Value::Null),
+    ]
+}
+
+/// The operations on the webhook of an agent or an organization.
+fn webhook(of: &str, body: Value) -> Vec<Operation> {
+    let at = |path: &str| format!("/api/v1/me/{of}/webhook{path}");
+    vec![
+        get(&at("")),
+        operation(Method::PUT, &at(""), body),
+        delete(&at("")),
+        post(&at("/rotate-secret"), Value::Null),
+        post(&at("/enable"), Value::Null),
+        get(&at("/deliveries")),
+        post(&at("/deliveries/{delivery_id}/resend"), Value::Null),
     ]
 }
 

@@ -4,6 +4,7 @@
 mod cli;
 mod kills;
 mod load;
+mod organizations;
 mod receiver;
 mod scene;
 mod worker;

@@ -14,6 +14,7 @@ use crate::plan::list::organization_on;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{budget_levels, budgets, chats, organizations, users};
+use crate::webhook::events;
 use crate::{audit, lock};
 
 pub(super) async fn delete_on(
@@ -40,6 +41,7 @@ pub(super) async fn delete_on(
     audit::append_on(db, [AuditEntry::organization_deleted(command)]).await?;
     invitation::revoke_those_of_on(db, organization.id, None, command.now).await?;
     memory::forget_organization_on(db, organization.id).await?;
+    events::remove_on(db, organization.id).await?;
     diesel::delete(budgets::table.filter(budgets::organization_id.eq(id))).execute(&mut db).await?;
     let levels = budget_levels::table.filter(budget_levels::organization_id.eq(id));
     diesel::delete(levels).execute(&mut db).await?;

@@ -1,6 +1,6 @@
 //! Webhooks: what is sent, and what is forgotten, is found however much was sent before.
 
-use testkit::webhook_walk::{PREPARED, walk};
+use testkit::webhook_walk::{PREPARED, walk, walk_events};
 
 use super::fill::Size;
 use super::hot::Heard;
@@ -83,14 +83,15 @@ async fn statements_of_webhooks_are_those_of_the_file() {
     let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     world.webhooks.set_url(ann.id.into(), ann.id, bot.id, "https://hooks.example/").await.unwrap();
     heard.statements().await;
-    walk(&world, &ann, &bot, chat, async |what| {
+    let mut note = async |what: &'static str| {
         let mut statements = heard.statements().await;
         statements.retain(|text| text.contains("webhook"));
         if what != PREPARED {
             heard.sql.push((what, statements));
         }
-    })
-    .await;
+    };
+    walk(&world, &ann, &bot, chat, &mut note).await;
+    walk_events(&world, &ann, &mut note).await;
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/query_plans/webhooks.sql");
     testkit::sql::compare(file.as_ref(), &heard.sql);
 }

@@ -59,10 +59,10 @@ pub(super) async fn change_on(
         if command.step == WebhookStep::Remove {
             remove_on(db, command.agent).await?;
         } else if applied.is_new {
-            let row = WebhookRow::of(&applied.webhook);
+            let row = WebhookRow::of(command.agent, &applied.webhook);
             diesel::insert_into(webhooks::table).values(row).execute(&mut db).await?;
         } else {
-            save_webhook_on(db, &applied.webhook).await?;
+            save_webhook_on(db, command.agent, &applied.webhook).await?;
         }
         audit::append_on(db, [AuditEntry::webhook_changed(command)]).await?;
         change::append_on(db, [Change::WebhookChanged(command.agent)], command.now).await?;

@@ -2,6 +2,7 @@
 //!
 //! A change locks the webhook first, and then its deliveries.
 
+pub(crate) mod events;
 mod manage;
 #[path = "../../../sql-rows/webhook.rs"]
 mod row;
@@ -106,8 +107,8 @@ impl WebhookRepository for PostgresStore {
     }
 }
 
-async fn save_webhook_on(mut db: &Db, webhook: &Webhook) -> Result<(), Fault> {
-    let row = WebhookRow::of(webhook);
+async fn save_webhook_on(mut db: &Db, agent: AgentId, webhook: &Webhook) -> Result<(), Fault> {
+    let row = WebhookRow::of(agent, webhook);
     diesel::update(webhooks::table.find(row.agent_id)).set(&row).execute(&mut db).await?;
     Ok(())
 }

@@ -18,15 +18,15 @@ use uuid::Uuid;
 
 use super::manage::{locked_webhook_on, message_on, unfinished_on, webhook_on};
 use super::row::{
-    BACKLOG, DUE_OF_AGENT, ENABLED, ERASE_FOR_EARLIER, Names, WebhookDeliveryRow, due_rooms, forgettable,
-    new_rooms, old_of_agent, oldest_unsent, surplus_of_agent,
+    BACKLOG, DUE_OF_AGENT, ENABLED, ERASE_FOR_EARLIER, EVENT_BACKLOG, Names, OLD_EVENTS, SURPLUS_EVENTS,
+    WebhookDeliveryRow, due_rooms, forgettable, new_rooms, old_of_agent, oldest_unsent, surplus_of_agent,
 };
 use super::{save_delivery_on, save_webhook_on};
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::webhook_deliveries;
+use crate::schema::{organization_webhook_deliveries, webhook_deliveries};
 use crate::statement::statement;
 use crate::{audit, change};
 
@@ -147,19 +147,29 @@ async fn is_enabled_on(mut db: &Db, agent: AgentId) -> Result<bool, Fault> {
     Ok(enabled.get_result::<Uuid>(&mut db).await.optional()?.is_some())
 }
 
-const RENEW: &str = "UPDATE webhook_deliveries SET leased_until = ?, next_attempt_at = ? \
-     FROM unnest(?, ?) AS lease (id, attempt) WHERE webhook_deliveries.id = lease.id \
-     AND webhook_deliveries.attempts = lease.attempt AND webhook_deliveries.leased_until IS NOT NULL";
+macro_rules! renew {
+    ($table:literal) => {
+        concat!(
+            "UPDATE ",
+            $table,
+            " AS sent SET leased_until = ?, next_attempt_at = ? FROM unnest(?, ?) AS lease (id, attempt) \
+             WHERE sent.id = lease.id AND sent.attempts = lease.attempt AND sent.leased_until IS NOT NULL"
+        )
+    };
+}
 
 pub(super) async fn renew_on(mut db: &Db, leases: &[Lease], until: Timestamp) -> Result<(), Fault> {
     let attempts = leases.iter().map(|lease| attempt(lease.attempt)).collect::<Vec<_>>();
-    statement::<()>(RENEW)
-        .bind::<Timestamptz, _>(At(until))
-        .bind::<Timestamptz, _>(At(until))
-        .bind::<Array<SqlUuid>, _>(leases.iter().map(|lease| lease.delivery.uuid()).collect::<Vec<_>>())
-        .bind::<Array<Integer>, _>(attempts)
-        .execute(&mut db)
-        .await?;
+    let ids = leases.iter().map(|lease| lease.delivery.uuid()).collect::<Vec<_>>();
+    for text in [renew!("webhook_deliveries"), renew!("organization_webhook_deliveries")] {
+        statement::<()>(text)
+            .bind::<Timestamptz, _>(At(until))
+            .bind::<Timestamptz, _>(At(until))
+            .bind::<Array<SqlUuid>, _>(ids.clone())
+            .bind::<Array<Integer>, _>(attempts.clone())
+            .execute(&mut db)
+            .await?;
+    }
     Ok(())
 }
 
@@ -199,7 +209,7 @@ pub(super) async fn settle_on(
     let notice = command.apply(&mut delivery, webhook.as_mut(), message.as_ref());
     save_delivery_on(db, &delivery).await?;
     if let Some(webhook) = webhook.as_ref().filter(|_| webhook != before) {
-        save_webhook_on(db, webhook).await?;
+        save_webhook_on(db, agent, webhook).await?;
     }
     if let Some(Notice::Disabled(reason)) = notice {
         audit::append_on(db, [AuditEntry::webhook_disabled(agent, reason, command.now)]).await?;
@@ -209,9 +219,14 @@ pub(super) async fn settle_on(
 }
 
 pub(super) async fn backlog_on(mut db: &Db) -> Result<Backlog, Fault> {
-    let counted = statement::<(BigInt, Nullable<Timestamptz>)>(BACKLOG);
-    let (deliveries, oldest) = counted.get_result::<(i64, Option<At>)>(&mut db).await?;
-    Ok(Backlog { deliveries: deliveries.cast_unsigned(), oldest: oldest.map(|At(at)| at) })
+    let mut backlog = Backlog::default();
+    for text in [BACKLOG, EVENT_BACKLOG] {
+        let counted = statement::<(BigInt, Nullable<Timestamptz>)>(text);
+        let (deliveries, oldest) = counted.get_result::<(i64, Option<At>)>(&mut db).await?;
+        let (deliveries, oldest) = (deliveries.cast_unsigned(), oldest.map(|At(at)| at));
+        backlog = backlog.plus(Backlog { deliveries, oldest });
+    }
+    Ok(backlog)
 }
 
 pub(super) async fn old_on(
@@ -236,14 +251,32 @@ pub(super) async fn old_on(
         .load::<Uuid>(&mut db)
         .await?;
     found.extend(surplus);
+    let left = limit - i64::try_from(found.len()).unwrap_or(limit);
+    let events = statement::<SqlUuid>(OLD_EVENTS)
+        .bind::<Timestamptz, _>(At(before))
+        .bind::<BigInt, _>(left)
+        .load::<Uuid>(&mut db)
+        .await?;
+    found.extend(events);
+    let left = limit - i64::try_from(found.len()).unwrap_or(limit);
+    let events = statement::<SqlUuid>(SURPLUS_EVENTS)
+        .bind::<BigInt, _>(i64::from(kept) - 1)
+        .bind::<BigInt, _>(left)
+        .load::<Uuid>(&mut db)
+        .await?;
+    found.extend(events);
     Ok(found.into_iter().map(WebhookDeliveryId::new).collect())
 }
 
 pub(super) async fn forget_on(mut db: &Db, ids: &[WebhookDeliveryId]) -> Result<(), Fault> {
     let ids = ids.iter().map(|id| id.uuid()).collect::<Vec<_>>();
     let ended = webhook_deliveries::table
-        .filter(webhook_deliveries::id.eq_any(ids))
+        .filter(webhook_deliveries::id.eq_any(ids.clone()))
         .filter(webhook_deliveries::ended_at.is_not_null());
+    diesel::delete(ended).execute(&mut db).await?;
+    let ended = organization_webhook_deliveries::table
+        .filter(organization_webhook_deliveries::id.eq_any(ids))
+        .filter(organization_webhook_deliveries::ended_at.is_not_null());
     diesel::delete(ended).execute(&mut db).await?;
     Ok(())
 }

@@ -13,6 +13,7 @@ use crate::memory;
 use crate::plan::list::organization_on;
 use crate::row;
 use crate::schema::{budget_levels, budgets, chats, organizations, users};
+use crate::webhook::events;
 
 pub(super) fn delete_on(
     connection: &mut SqliteConnection,
@@ -35,6 +36,7 @@ pub(super) fn delete_on(
     audit::append_on(connection, [AuditEntry::organization_deleted(command)])?;
     invitation::revoke_those_of_on(connection, organization.id, None, command.now)?;
     memory::forget_organization_on(connection, organization.id)?;
+    events::remove_on(connection, organization.id)?;
     diesel::delete(budgets::table.filter(budgets::organization_id.eq(&id))).execute(connection)?;
     diesel::delete(budget_levels::table.filter(budget_levels::organization_id.eq(&id)))
         .execute(connection)?;

@@ -47,10 +47,10 @@ pub(super) fn change_on(
         if command.step == WebhookStep::Remove {
             remove_on(connection, command.agent)?;
         } else if applied.is_new {
-            let row = WebhookRow::of(&applied.webhook);
+            let row = WebhookRow::of(command.agent, &applied.webhook);
             diesel::insert_into(webhooks::table).values(row).execute(connection)?;
         } else {
-            save_webhook_on(connection, &applied.webhook)?;
+            save_webhook_on(connection, command.agent, &applied.webhook)?;
         }
         audit::append_on(connection, [AuditEntry::webhook_changed(command)])?;
         change::append_on(connection, [Change::WebhookChanged(command.agent)], command.now)?;

@@ -1,5 +1,6 @@
 //! The store of webhooks and their deliveries.
 
+pub(crate) mod events;
 mod manage;
 #[path = "../../../sql-rows/webhook.rs"]
 mod row;
@@ -115,8 +116,12 @@ fn webhook_on(connection: &mut SqliteConnection, agent: AgentId) -> Result<Optio
     found.get_result(connection).optional()?.map(WebhookRow::into_webhook).transpose()
 }
 
-fn save_webhook_on(connection: &mut SqliteConnection, webhook: &Webhook) -> Result<(), Fault> {
-    let row = WebhookRow::of(webhook);
+fn save_webhook_on(
+    connection: &mut SqliteConnection,
+    agent: AgentId,
+    webhook: &Webhook,
+) -> Result<(), Fault> {
+    let row = WebhookRow::of(agent, webhook);
     diesel::update(webhooks::table.find(row.agent_id)).set(&row).execute(connection)?;
     Ok(())
 }

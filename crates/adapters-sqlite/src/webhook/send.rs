@@ -16,14 +16,14 @@ use domain::webhook::{
 
 use super::manage::{message_on, unfinished_on};
 use super::row::{
-    BACKLOG, DUE_OF_AGENT, ENABLED, ERASE_FOR_EARLIER, Names, WebhookDeliveryRow, due_rooms, forgettable,
-    new_rooms, old_of_agent, oldest_unsent, surplus_of_agent,
+    BACKLOG, DUE_OF_AGENT, ENABLED, ERASE_FOR_EARLIER, EVENT_BACKLOG, Names, OLD_EVENTS, SURPLUS_EVENTS,
+    WebhookDeliveryRow, due_rooms, forgettable, new_rooms, old_of_agent, oldest_unsent, surplus_of_agent,
 };
 use super::{save_delivery_on, save_webhook_on, webhook_on};
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::row::{self, At, Id};
-use crate::schema::webhook_deliveries;
+use crate::schema::{organization_webhook_deliveries, webhook_deliveries};
 use crate::statement::statement;
 use crate::{audit, change};
 
@@ -187,6 +187,16 @@ pub(super) fn renew_on(
                 webhook_deliveries::next_attempt_at.eq(At(until)),
             ))
             .execute(connection)?;
+        let held = organization_webhook_deliveries::table
+            .find(Id(delivery.uuid()))
+            .filter(organization_webhook_deliveries::attempts.eq(i32::try_from(*attempt).unwrap_or(i32::MAX)))
+            .filter(organization_webhook_deliveries::leased_until.is_not_null());
+        diesel::update(held)
+            .set((
+                organization_webhook_deliveries::leased_until.eq(At(until)),
+                organization_webhook_deliveries::next_attempt_at.eq(At(until)),
+            ))
+            .execute(connection)?;
     }
     Ok(())
 }
@@ -213,7 +223,7 @@ pub(super) fn settle_on(
     let notice = command.apply(&mut delivery, webhook.as_mut(), message.as_ref());
     save_delivery_on(connection, &delivery)?;
     if let Some(webhook) = webhook.as_ref().filter(|_| webhook != before) {
-        save_webhook_on(connection, webhook)?;
+        save_webhook_on(connection, delivery.agent, webhook)?;
     }
     if let Some(Notice::Disabled(reason)) = notice {
         audit::append_on(connection, [AuditEntry::webhook_disabled(delivery.agent, reason, command.now)])?;
@@ -231,8 +241,13 @@ struct Counted {
 }
 
 pub(super) fn backlog_on(connection: &mut SqliteConnection) -> Result<Backlog, Fault> {
-    let Counted { deliveries, oldest } = diesel::sql_query(BACKLOG).get_result::<Counted>(connection)?;
-    Ok(Backlog { deliveries: deliveries.cast_unsigned(), oldest: oldest.map(row::time) })
+    let mut backlog = Backlog::default();
+    for text in [BACKLOG, EVENT_BACKLOG] {
+        let Counted { deliveries, oldest } = diesel::sql_query(text).get_result::<Counted>(connection)?;
+        let (deliveries, oldest) = (deliveries.cast_unsigned(), oldest.map(row::time));
+        backlog = backlog.plus(Backlog { deliveries, oldest });
+    }
+    Ok(backlog)
 }
 
 pub(super) fn old_on(
@@ -255,6 +270,11 @@ pub(super) fn old_on(
         .bind::<BigInt, _>(left)
         .load::<Sent>(connection)?;
     found.extend(surplus);
+    for (text, value) in [(OLD_EVENTS, before.micros()), (SURPLUS_EVENTS, i64::from(kept) - 1)] {
+        let left = limit - i64::try_from(found.len()).unwrap_or(limit);
+        let events = diesel::sql_query(text).bind::<BigInt, _>(value).bind::<BigInt, _>(left);
+        found.extend(events.load::<Sent>(connection)?);
+    }
     Ok(found.into_iter().map(|sent| WebhookDeliveryId::new(sent.id.0)).collect())
 }
 
@@ -262,6 +282,10 @@ pub(super) fn forget_on(connection: &mut SqliteConnection, ids: &[WebhookDeliver
     for id in ids {
         let ended =
             webhook_deliveries::table.find(Id(id.uuid())).filter(webhook_deliveries::ended_at.is_not_null());
+        diesel::delete(ended).execute(connection)?;
+        let ended = organization_webhook_deliveries::table
+            .find(Id(id.uuid()))
+            .filter(organization_webhook_deliveries::ended_at.is_not_null());
         diesel::delete(ended).execute(connection)?;
     }
     Ok(())

@@ -1,11 +1,13 @@
 //! The tables that an archive contains.
 
 /// Calls a macro with these tables, referenced ones first, before what follows its name; see [`tables!`](crate::tables).
+/// Those of [`archived_events!`](crate::archived_events) follow.
 #[macro_export]
 macro_rules! archived_tables {
     ($call:ident $($others:tt)*) => {
-        $call! {
-            archived {
+        $crate::archived_events! {
+            $call
+            {
                 plans (name) {
                     name -> Text,
                     agents -> Nullable<Integer>,

@@ -20,9 +20,9 @@ words! {
         AgentPaused = "agent.paused",
         /// An agent was resumed.
         AgentResumed = "agent.resumed",
-        /// An agent was given a webhook, or another URL for it; the detail is the host.
+        /// An agent or an organization was given a webhook, another URL for it, or other events; the detail is the host.
         WebhookSet = "webhook.set",
-        /// The webhook of an agent was removed.
+        /// The webhook of an agent or an organization was removed.
         WebhookRemoved = "webhook.removed",
         /// The secret of a webhook was replaced; the detail says whether earlier ones were revoked.
         WebhookSecretRotated = "webhook.secret_rotated",

@@ -12,7 +12,10 @@
 //! A delivery is repeated until it succeeds, or until the message no longer waits. A server that dies leaves a lease, which
 //! expires. A response with a status of 2xx marks the message as *delivered*, which changes nothing if the agent has begun to
 //! work on it; the delivery then ends when the agent is done.
+//!
+//! An organization can have a webhook as well, which is told of the entries of its audit log ([`OrganizationWebhook`]).
 
+mod events;
 mod manage;
 mod mint;
 mod model;
@@ -23,6 +26,11 @@ mod service;
 mod set;
 mod settle;
 
+pub use events::{
+    ChangeOrganizationWebhook, DueEvent, ENTRIES_AT_ONCE, EventDelivery, EventEntry, EventFilter,
+    EventsRefused, OrganizationWebhook, OrganizationWebhookError, OrganizationWebhookRepository, ResendEvent,
+    TakeEvent, TakenEvent, UnknownEvent,
+};
 pub use manage::{ResendError, WebhookError};
 pub use mint::{WebhookMint, WebhookUrlFault};
 pub use model::{

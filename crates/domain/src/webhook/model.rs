@@ -99,11 +99,9 @@ pub struct Disabled {
     pub reason: DisabledReason,
 }
 
-/// The webhook of an agent.
+/// A webhook, of an agent or of an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Webhook {
-    /// The agent.
-    pub agent: AgentId,
     /// The URL.
     pub url: WebhookUrl,
     /// The secret.
@@ -124,9 +122,8 @@ pub struct Webhook {
 
 impl Webhook {
     /// A new webhook.
-    pub const fn new(agent: AgentId, url: WebhookUrl, secret: WebhookSecret, now: Timestamp) -> Self {
+    pub const fn new(url: WebhookUrl, secret: WebhookSecret, now: Timestamp) -> Self {
         Self {
-            agent,
             url,
             secret,
             previous: Vec::new(),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::events::EventDelivery;
 use super::model::{Webhook, WebhookDelivery, WebhookOutcome, WebhookSecret, WebhookUrl};
 use super::schedule::{HALTED_PAUSE, LEASE};
 use super::settle::{Notice, Reply, Resumption, Settled};
@@ -15,7 +16,7 @@ use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// A change of a webhook by its owner.
+/// A change of a webhook by its owner, or of that of an organization by an admin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WebhookStep {
     /// Give it this URL; a new webhook gets this secret.
@@ -38,6 +39,32 @@ pub enum WebhookStep {
     Remove,
 }
 
+impl WebhookStep {
+    /// Applies the change to the stored webhook; `None` if there is none to be changed.
+    pub(super) fn apply(&self, stored: Option<Webhook>, now: Timestamp) -> Option<Applied> {
+        let before = stored.clone();
+        let webhook = match (stored, self) {
+            (None, Self::Set { url, secret }) => Webhook::new(url.clone(), secret.clone(), now),
+            (None, _) => return None,
+            (Some(mut webhook), step) => {
+                match step {
+                    Self::Set { url, .. } => webhook.set_url(url.clone(), now),
+                    Self::Rotate { secret, revoke_previous } => {
+                        webhook.rotate(secret.clone(), *revoke_previous, now);
+                    }
+                    Self::Enable if webhook.disabled.is_some() => webhook.enable(now),
+                    Self::Enable | Self::Remove => {}
+                }
+                webhook
+            }
+        };
+        let has_changed = *self == Self::Remove || before.as_ref() != Some(&webhook);
+        let has_moved = before.as_ref().is_some_and(|before| before.url != webhook.url);
+        let is_due = *self == Self::Enable || has_moved;
+        Some(Applied { webhook, is_new: before.is_none(), has_changed, is_due })
+    }
+}
+
 /// A change of a webhook to be stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChangeWebhook {
@@ -53,11 +80,11 @@ pub struct ChangeWebhook {
     pub now: Timestamp,
 }
 
-/// The result of [`ChangeWebhook::apply`].
+/// The result of [`ChangeWebhook::apply`], or of the change of the webhook of an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Applied {
+pub struct Applied<W = Webhook> {
     /// The webhook after the change, or in its last state.
-    pub webhook: Webhook,
+    pub webhook: W,
     /// Set if it is new.
     pub is_new: bool,
     /// Set if it differs from the stored one.
@@ -72,36 +99,15 @@ impl ChangeWebhook {
     /// # Errors
     /// [`WebhookRefused::NoWebhook`].
     pub fn apply(&self, stored: Option<Webhook>) -> Result<Applied, WebhookRefused> {
-        let before = stored.clone();
-        let webhook = match (stored, &self.step) {
-            (None, WebhookStep::Set { url, secret }) => {
-                Webhook::new(self.agent, url.clone(), secret.clone(), self.now)
-            }
-            (None, _) => return Err(WebhookRefused::NoWebhook),
-            (Some(mut webhook), step) => {
-                match step {
-                    WebhookStep::Set { url, .. } => webhook.set_url(url.clone(), self.now),
-                    WebhookStep::Rotate { secret, revoke_previous } => {
-                        webhook.rotate(secret.clone(), *revoke_previous, self.now);
-                    }
-                    WebhookStep::Enable if webhook.disabled.is_some() => webhook.enable(self.now),
-                    WebhookStep::Enable | WebhookStep::Remove => {}
-                }
-                webhook
-            }
-        };
-        let has_changed = self.step == WebhookStep::Remove || before.as_ref() != Some(&webhook);
-        let has_moved = before.as_ref().is_some_and(|before| before.url != webhook.url);
-        let is_due = self.step == WebhookStep::Enable || has_moved;
-        Ok(Applied { webhook, is_new: before.is_none(), has_changed, is_due })
+        self.step.apply(stored, self.now).ok_or(WebhookRefused::NoWebhook)
     }
 }
 
 /// A stored change.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ChangedWebhook {
+pub struct ChangedWebhook<W = Webhook> {
     /// The webhook after the change, or in its last state.
-    pub webhook: Webhook,
+    pub webhook: W,
     /// Set if it is new.
     pub is_new: bool,
 }
@@ -345,12 +351,21 @@ impl SettleDelivery {
     ) -> Option<Notice> {
         let ledger = message.and_then(|message| record_of(message, sent.agent));
         sent.settle(&self.reply, ledger, self.now);
-        let webhook = webhook?;
+        self.note(webhook?, &mut sent.next_attempt_at)
+    }
+
+    /// The same of a delivery to the webhook of an organization.
+    pub fn apply_to_event(&self, sent: &mut EventDelivery, webhook: Option<&mut Webhook>) -> Option<Notice> {
+        sent.settle(&self.reply, self.now);
+        self.note(webhook?, &mut sent.next_attempt_at)
+    }
+
+    fn note(&self, webhook: &mut Webhook, next_attempt_at: &mut Timestamp) -> Option<Notice> {
         if webhook.url == self.url {
             return webhook.settle(&self.reply, self.now);
         }
         if !self.reply.is_success() {
-            sent.next_attempt_at = self.now;
+            *next_attempt_at = self.now;
         }
         None
     }
@@ -365,7 +380,16 @@ pub struct Backlog {
     pub oldest: Option<Timestamp>,
 }
 
-/// Webhooks and their deliveries.
+impl Backlog {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let oldest = self.oldest.into_iter().chain(other.oldest).min();
+        Self { deliveries: self.deliveries + other.deliveries, oldest }
+    }
+}
+
+/// Webhooks of agents and their deliveries, and the upkeep of all deliveries.
 #[async_trait]
 pub trait WebhookRepository: Send + Sync {
     /// The webhook of an agent.
@@ -414,7 +438,7 @@ pub trait WebhookRepository: Send + Sync {
     /// takes the delivery.
     async fn take_delivery(&self, command: TakeDelivery) -> Result<Taken, StoreError>;
 
-    /// Moves the end of leases to `until`, of requests that are still the last ones of their deliveries.
+    /// Moves the end of leases to `until`, of requests that are still the last ones of their deliveries, also of organizations.
     async fn renew_leases(&self, leases: Vec<Lease>, until: Timestamp) -> Result<(), StoreError>;
 
     /// Stores the answer to a request with [`SettleDelivery::apply`]. `None`, and no change, if the
@@ -422,10 +446,11 @@ pub trait WebhookRepository: Send + Sync {
     /// entry in the audit log and in the change log.
     async fn settle_delivery(&self, command: SettleDelivery) -> Result<Option<Settled>, StoreError>;
 
-    /// What waits for webhooks that are not disabled.
+    /// What waits for webhooks that are not disabled, also of organizations.
     async fn webhook_backlog(&self) -> Result<Backlog, StoreError>;
 
-    /// At most `limit` deliveries that ended at `before` or earlier, or before the `kept` newest ones of their agent began.
+    /// At most `limit` deliveries that ended at `before` or earlier, or before the `kept` newest ones of their agent began, or
+    /// are about earlier entries than the `kept` newest ones of their organization.
     /// The latest one of a room with open messages is kept, and so is one whose open message was offered again: otherwise, these
     /// messages would be sent again.
     async fn old_webhook_deliveries(

@@ -13,8 +13,8 @@ use crate::id::{AgentId, WebhookDeliveryId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// The maximum number of rooms of one search.
-const SEARCHED: u32 = 1_000;
+/// The maximum number of rooms, or organizations, of one search.
+pub(super) const SEARCHED: u32 = 1_000;
 
 /// The number of old deliveries that are read at a time.
 const OLD_AT_ONCE: u32 = 10_000;
@@ -28,10 +28,11 @@ impl WebhookService {
         self.ports.clock.now()
     }
 
-    /// Reads which agents have a webhook.
+    /// Reads which agents have a webhook, and whether an organization has one.
     pub async fn reload(&self) -> Result<(), StoreError> {
         let agents = self.ports.webhooks.agents_with_webhooks().await?;
         self.ports.set.replace(agents);
+        self.ports.set.set_events(self.ports.events.has_organization_webhooks().await?);
         Ok(())
     }
 

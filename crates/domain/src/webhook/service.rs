@@ -3,24 +3,27 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::events::OrganizationWebhookRepository;
 use super::mint::WebhookMint;
 use super::port::WebhookRepository;
 use super::set::WebhookSet;
 use crate::account::AccountRepository;
 use crate::delivery::DeliveryService;
-use crate::id::AgentId;
+use crate::id::{AgentId, OrganizationId};
 use crate::ports::{Clock, IdGenerator};
 
 /// How long deliveries that have ended are kept.
 pub const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// The number of deliveries that have ended that are kept of each agent.
+/// The number of deliveries that have ended that are kept of each agent, and of each organization.
 pub(super) const KEPT_DELIVERIES: u32 = 1_000;
 
 /// The dependencies of [`WebhookService`].
 pub struct WebhookPorts {
     /// The store of webhooks.
     pub webhooks: Arc<dyn WebhookRepository>,
+    /// The store of webhooks of organizations.
+    pub events: Arc<dyn OrganizationWebhookRepository>,
     /// The store of agents.
     pub accounts: Arc<dyn AccountRepository>,
     /// Marks messages as delivered.
@@ -42,12 +45,15 @@ pub struct WebhookService {
     pub(super) ports: WebhookPorts,
     /// The agent with which the last search of due rooms ended that did not find all.
     pub(super) reached: Mutex<AgentId>,
+    /// The same of organizations with events.
+    pub(super) reached_organization: Mutex<OrganizationId>,
 }
 
 impl WebhookService {
     /// Wires the area to its ports.
     pub const fn new(ports: WebhookPorts) -> Self {
-        Self { ports, reached: Mutex::new(AgentId::NIL) }
+        let reached_organization = Mutex::new(OrganizationId::NIL);
+        Self { ports, reached: Mutex::new(AgentId::NIL), reached_organization }
     }
 
     /// Returns whether requests are sent.

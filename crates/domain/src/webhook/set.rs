@@ -23,7 +23,7 @@ pub struct Wakes {
     pub rooms: BTreeSet<WebhookRoom>,
     /// Set if all rooms are to be searched.
     pub everything: bool,
-    /// Set if the set of agents is to be read again.
+    /// Set if it is to be read again who has a webhook.
     pub reload: bool,
 }
 
@@ -31,6 +31,7 @@ pub struct Wakes {
 #[derive(Default)]
 pub struct WebhookSet {
     has_any: AtomicBool,
+    has_events: AtomicBool,
     agents: RwLock<HashMap<AgentId, WebhookOwner>>,
     wakes: Mutex<Wakes>,
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
@@ -55,6 +56,16 @@ impl WebhookSet {
         !self.has_any.load(Ordering::Acquire)
     }
 
+    /// Notes whether an organization has one.
+    pub fn set_events(&self, has_events: bool) {
+        self.has_events.store(has_events, Ordering::Release);
+    }
+
+    /// Returns whether an organization has one.
+    pub fn has_events(&self) -> bool {
+        self.has_events.load(Ordering::Acquire)
+    }
+
     /// Whose an agent with a webhook is.
     pub fn owner(&self, agent: AgentId) -> Option<WebhookOwner> {
         self.agents.read().unwrap_or_else(PoisonError::into_inner).get(&agent).copied()
@@ -69,6 +80,7 @@ impl WebhookSet {
     pub fn follow(&self, change: Change) {
         match change {
             Change::WebhookChanged(_) => self.wake(|wakes| (wakes.reload, wakes.everything) = (true, true)),
+            Change::OrganizationWebhookChanged(_) => self.wake(|wakes| wakes.reload = true),
             // What waited may be offered now, or again, or was sent by a command.
             Change::MessageSent(_)
             | Change::WorkRetried(_)
@@ -172,7 +184,9 @@ mod tests {
         assert_eq!(set.owner(agent), Some(owner));
         set.follow(Change::MessageSent(MessageId::NIL));
         assert_eq!(set.take_wakes(), Wakes { everything: true, ..Wakes::default() });
+        set.follow(Change::OrganizationWebhookChanged(OrganizationId::NIL));
+        assert_eq!(set.take_wakes(), Wakes { reload: true, ..Wakes::default() });
         set.follow(Change::AgentUpdated(agent));
-        assert_eq!((set.take_wakes(), woken.load(Ordering::Relaxed)), (Wakes::default(), 2));
+        assert_eq!((set.take_wakes(), woken.load(Ordering::Relaxed)), (Wakes::default(), 3));
     }
 }

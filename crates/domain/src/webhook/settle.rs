@@ -47,6 +47,14 @@ impl Reply {
         matches!(self, Self::Answered { status: GONE, .. })
     }
 
+    /// What is recorded of it: the status, or the reason why there is none.
+    pub(super) fn record(&self) -> (Option<u16>, Option<String>) {
+        match self {
+            Self::Answered { status, .. } => (Some(*status), None),
+            Self::Unanswered { error } => (None, Some(error.clone())),
+        }
+    }
+
     /// The pause before a request is repeated that has failed this many times: what the receiver asks for, within limits, or
     /// the usual one, which depends on the id of what is sent.
     pub fn pause(&self, id: RecordId, failures: u32) -> Duration {
@@ -80,9 +88,9 @@ pub enum Notice {
 
 /// A delivery after the answer to a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settled {
+pub struct Settled<D = WebhookDelivery> {
     /// The delivery.
-    pub delivery: WebhookDelivery,
+    pub delivery: D,
     /// What the log says.
     pub notice: Option<Notice>,
 }
@@ -92,10 +100,7 @@ impl WebhookDelivery {
     /// has an attempt that is open or has failed, a success does not end the delivery.
     pub fn settle(&mut self, reply: &Reply, ledger: Option<&Delivery>, now: Timestamp) {
         self.leased_until = None;
-        (self.status, self.error) = match reply {
-            Reply::Answered { status, .. } => (Some(*status), None),
-            Reply::Unanswered { error } => (None, Some(error.clone())),
-        };
+        (self.status, self.error) = reply.record();
         let id = self.id.into();
         let delay = match ledger.map(Delivery::status) {
             _ if !reply.is_success() => reply.pause(id, self.attempts),

@@ -2,9 +2,11 @@
 
 use http_wire::openapi::{Endpoint, delete, get, post, put};
 use http_wire::page::{CursorQuery, PageMetadata};
-use http_wire::view::{SecretWebhookView, WebhookDeliveryView, WebhookView};
+use http_wire::view::{
+    EventDeliveryView, OrganizationWebhookView, SecretWebhookView, WebhookDeliveryView, WebhookView,
+};
 
-use crate::webhook;
+use crate::{organization, webhook};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
@@ -41,4 +43,65 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<WebhookDeliveryView<'_>>(200)
             .refuses(&[409]),
     ]
+}
+
+/// Those of organizations, which are told of the entries of the audit log.
+pub(super) fn endpoints_of_organizations() -> Vec<Endpoint> {
+    let endpoints = vec![
+        get("/organization/webhook", organization::find_webhook)
+            .named(
+                "findOrganizationWebhook",
+                "Show the webhook of the caller's organization, without its secret (admins only)",
+            )
+            .answers::<OrganizationWebhookView<'_>>(200)
+            .refuses(&[404]),
+        put("/organization/webhook", organization::set_webhook)
+            .named(
+                "setOrganizationWebhook",
+                "Create the webhook of the organization, and show its secret once (201), or change its URL and events (200) \
+                 (admins only)",
+            )
+            .body::<organization::OrganizationWebhookBody>()
+            .answers::<OrganizationWebhookView<'_>>(200)
+            .answers::<OrganizationWebhookView<'_>>(201)
+            .refuses(&[404]),
+        delete("/organization/webhook", organization::remove_webhook)
+            .named(
+                "removeOrganizationWebhook",
+                "Remove the webhook of the organization, and its delivery log (admins only)",
+            )
+            .answers_nothing()
+            .refuses(&[404]),
+        post("/organization/webhook/rotate-secret", organization::rotate_webhook_secret)
+            .named(
+                "rotateOrganizationWebhookSecret",
+                "Replace the secret and show the new one once. Earlier secrets stay valid for 24 hours unless you revoke \
+                 them (admins only)",
+            )
+            .body::<webhook::RotateBody>()
+            .answers::<OrganizationWebhookView<'_>>(200)
+            .refuses(&[404]),
+        post("/organization/webhook/enable", organization::enable_webhook)
+            .named(
+                "enableOrganizationWebhook",
+                "Enable a disabled webhook and send what waits immediately (admins only)",
+            )
+            .answers::<OrganizationWebhookView<'_>>(200)
+            .refuses(&[404]),
+        get("/organization/webhook/deliveries", organization::list_event_deliveries)
+            .named(
+                "listOrganizationWebhookDeliveries",
+                "List the deliveries to the webhook of the organization, the newest event first (admins only)",
+            )
+            .query::<CursorQuery>()
+            .lists::<EventDeliveryView<'_>, PageMetadata>(),
+        post("/organization/webhook/deliveries/{delivery_id}/resend", organization::resend_event)
+            .named(
+                "resendOrganizationWebhookDelivery",
+                "Repeat a delivery with the same id, or send a waiting one immediately (admins only)",
+            )
+            .answers::<EventDeliveryView<'_>>(200)
+            .refuses(&[409]),
+    ];
+    endpoints.into_iter().map(|endpoint| endpoint.refuses(&[403])).collect()
 }

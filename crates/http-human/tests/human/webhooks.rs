@@ -1,4 +1,4 @@
-//! The webhooks of agents. What is sent to them is tested with the running program.
+//! The webhooks of agents and organizations. What is sent to them is tested with the running program.
 
 use actix_web::http::Method;
 use domain::webhook::{Reply, WebhookRoom};
@@ -99,4 +99,69 @@ async fn deliveries_are_shown_newest_first() {
     let unknown = api.post(&api.ann, &resend(&chat.to_string()), Value::Null).await;
     assert_eq!(unknown.code(), (404, "not_found"));
     assert_eq!(api.post(&api.bob, &resend(&sent[0].1), Value::Null).await.code(), (404, "not_found"));
+}
+
+#[actix_web::test]
+async fn an_admin_sets_the_webhook_of_the_organization() {
+    let api = Api::new().await;
+    let cai = api.world.colleague("cai", "ann").await;
+    let path = "/organization/webhook";
+    let put = async |key: &str, body: Value| api.call(key, Method::PUT, path, &body).await;
+    let (key, url) = (&api.ann.key, "https://hooks.example/in");
+    assert_eq!(api.get(&api.ann, path).await.code(), (404, "not_found"));
+    for (body, pointer) in [
+        (json!({}), "/url"),
+        (json!({"url": "ftp://a.example"}), "/url"),
+        (json!({"url": url, "events": ["agents.*"]}), "/events"),
+        (json!({"url": url, "events": "agent.*"}), "/events"),
+    ] {
+        assert_eq!(put(key, body).await.refusal(), (422, "validation_error", vec![pointer]));
+    }
+    assert_eq!(put(&cai.key, json!({"url": url})).await.code(), (403, "forbidden"));
+    let made = put(key, json!({"url": url, "events": ["webhook.*", "agent.*"]})).await;
+    assert_eq!(made.status, 201);
+    assert!(made.data()["secret"].as_str().unwrap().starts_with("whsec_"));
+    let shown = json!({
+        "url": url, "status": "active", "failing_since": null, "disabled_at": null, "disabled_reason": null,
+        "previous_secret_valid_until": null, "inserted_at": api.now(), "updated_at": api.now(),
+        "events": ["agent.*", "webhook.*"],
+    });
+    assert_eq!(api.get(&api.ann, path).await.data(), &shown);
+    let all = put(key, json!({"url": url, "events": null})).await;
+    assert_eq!((all.status, &all.data()["events"]), (200, &json!([])));
+    let rotated = api.post(&api.ann, &format!("{path}/rotate-secret"), Value::Null).await;
+    assert!(
+        rotated.data()["secret"].is_string() && rotated.data()["previous_secret_valid_until"].is_string()
+    );
+    assert_eq!(api.post(&api.ann, &format!("{path}/enable"), Value::Null).await.data()["status"], "active");
+    for (method, rest) in [
+        (Method::GET, ""),
+        (Method::DELETE, ""),
+        (Method::GET, "/deliveries"),
+        (Method::POST, "/rotate-secret"),
+        (Method::POST, "/enable"),
+    ] {
+        let refused = api.call(&cai.key, method, &format!("{path}{rest}"), &Value::Null).await;
+        assert_eq!(refused.code(), (403, "forbidden"), "{rest}");
+    }
+
+    while api.world.audit.seal_some().await.unwrap() > 0 {}
+    let due = api.world.webhooks.take_event(api.ann.caller.organization).await.unwrap().unwrap();
+    let lost = Reply::Unanswered { error: "connection refused".to_owned() };
+    api.world.webhooks.settle_event(&due, lost).await.unwrap();
+    let listed = api.get(&api.ann, &format!("{path}/deliveries?limit=1")).await;
+    let (row, id) = (&listed.data()[0], due.delivery.id.to_string());
+    assert_eq!((&row["id"], &row["event"]), (&json!(id), &json!(due.record.action.as_str())));
+    assert_eq!((&row["status"], &row["last_error"]), (&json!("waiting"), &json!("connection refused")));
+    let resend = async |user: &testkit::TestUser, id: &str| {
+        api.post(user, &format!("{path}/deliveries/{id}/resend"), Value::Null).await
+    };
+    assert_eq!(resend(&api.ann, &id).await.data()["next_attempt_at"], api.now());
+    assert_eq!(resend(&api.bob, &id).await.code(), (404, "not_found"));
+    assert_eq!(resend(&cai, &id).await.code(), (403, "forbidden"));
+    api.world.webhooks.take_event(api.ann.caller.organization).await.unwrap().unwrap();
+    assert_eq!(resend(&api.ann, &id).await.code(), (409, "conflict"));
+
+    assert_eq!(api.call(key, Method::DELETE, path, &Value::Null).await.status, 204);
+    assert_eq!(api.call(key, Method::DELETE, path, &Value::Null).await.code(), (404, "not_found"));
 }

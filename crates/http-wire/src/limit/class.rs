@@ -75,6 +75,8 @@ mod tests {
             (&post, "/api/v1/me/agents/a/webhook/enable", Class::Invitation),
             (&post, "/api/v1/me/agents/a/webhook/rotate-secret", Class::Invitation),
             (&post, "/api/v1/me/agents/a/webhook/deliveries/d/resend", Class::Invitation),
+            (&Method::PUT, "/api/v1/me/organization/webhook", Class::Invitation),
+            (&post, "/api/v1/me/organization/webhook/deliveries/d/resend", Class::Invitation),
             (&get, "/api/v1/me/agents/a/webhook", Class::General),
             (&get, "/api/v1/me/organization/invitations", Class::General),
             (&get, "/api/v1/me/api-keys", Class::General),

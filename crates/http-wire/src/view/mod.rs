@@ -69,7 +69,9 @@ pub use peer::{ListedAgentView, PeerView};
 pub use session::{OpenSessionView, SessionView};
 pub use usage::{TokensView, TreeMetadata, UsageMetadata, UsageView};
 pub use user::ProfileView;
-pub use webhook::{SecretWebhookView, WebhookDeliveryView, WebhookView};
+pub use webhook::{
+    EventDeliveryView, OrganizationWebhookView, SecretWebhookView, WebhookDeliveryView, WebhookView,
+};
 pub use work::{ChangedWorkView, RetriedWorkView, WorkItemView};
 pub use work_summary::WorkSummaryView;
 

@@ -2,12 +2,12 @@
 
 use domain::id::{ChatId, MessageId, WebhookDeliveryId};
 use domain::time::Timestamp;
-use domain::webhook::{Webhook, WebhookDelivery, WebhookSecret};
+use domain::webhook::{EventDelivery, OrganizationWebhook, Webhook, WebhookDelivery, WebhookSecret};
 use serde::Serialize;
 
 use super::Shown;
 
-/// The webhook of an agent.
+/// A webhook, of an agent or of an organization.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct WebhookView<'a> {
     url: &'a str,
@@ -63,6 +63,25 @@ impl<'a> SecretWebhookView<'a> {
     }
 }
 
+/// The webhook of an organization, with its secret if that is new.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct OrganizationWebhookView<'a> {
+    #[serde(flatten)]
+    webhook: SecretWebhookView<'a>,
+    /// The actions of the audit log that it is told of, and areas such as `agent.*`. All if it is empty.
+    events: Vec<&'a str>,
+}
+
+impl<'a> OrganizationWebhookView<'a> {
+    /// Shows `hook`; with its secret if `has_new_secret` is set.
+    pub fn new(hook: &'a OrganizationWebhook, has_new_secret: bool, now: Timestamp) -> Self {
+        Self {
+            webhook: SecretWebhookView::new(&hook.webhook, has_new_secret, now),
+            events: hook.events.names().iter().map(String::as_str).collect(),
+        }
+    }
+}
+
 /// The requests for one message.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct WebhookDeliveryView<'a> {
@@ -107,6 +126,50 @@ impl<'a> WebhookDeliveryView<'a> {
             next_attempt_at: sent.next_attempt(now).map(Shown),
             inserted_at: Shown(sent.created_at),
             ended_at: sent.ended.map(|ended| Shown(ended.at)),
+        }
+    }
+}
+
+/// The requests for one entry of the audit log.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct EventDeliveryView<'a> {
+    /// The id of the entry, which is the header `webhook-id` of each request.
+    #[schema(value_type = super::Id)]
+    id: Shown<WebhookDeliveryId>,
+    /// The action of the entry.
+    event: &'a str,
+    /// `sending`, `waiting` for the next attempt, or `delivered`.
+    status: &'static str,
+    /// The number of requests.
+    attempts: u32,
+    /// The status of the last response.
+    last_status: Option<u16>,
+    /// The reason why the last request got no response.
+    last_error: Option<&'a str>,
+    #[schema(value_type = Option<super::Instant>)]
+    last_attempt_at: Option<Shown<Timestamp>>,
+    #[schema(value_type = Option<super::Instant>)]
+    next_attempt_at: Option<Shown<Timestamp>>,
+    #[schema(value_type = super::Instant)]
+    inserted_at: Shown<Timestamp>,
+    #[schema(value_type = Option<super::Instant>)]
+    ended_at: Option<Shown<Timestamp>>,
+}
+
+impl<'a> EventDeliveryView<'a> {
+    /// Shows `sent`.
+    pub fn new(sent: &'a EventDelivery, now: Timestamp) -> Self {
+        Self {
+            id: Shown(sent.id),
+            event: &sent.action,
+            status: sent.state(now),
+            attempts: sent.attempts,
+            last_status: sent.status,
+            last_error: sent.error.as_deref(),
+            last_attempt_at: sent.attempted_at.map(Shown),
+            next_attempt_at: sent.next_attempt(now).map(Shown),
+            inserted_at: Shown(sent.created_at),
+            ended_at: sent.ended_at.map(Shown),
         }
     }
 }

@@ -252,6 +252,7 @@ impl OpenSockets {
             | Change::PauseChanged(_)
             | Change::AgentPauseChanged(_)
             | Change::WebhookChanged(_)
+            | Change::OrganizationWebhookChanged(_)
             | Change::PushConfigured(_)
             | Change::EventsLost { .. } => {}
         }

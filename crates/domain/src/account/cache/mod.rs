@@ -176,6 +176,7 @@ impl CallerCache {
             | Change::AgentsPlaying(_)
             | Change::PauseChanged(_)
             | Change::WebhookChanged(_)
+            | Change::OrganizationWebhookChanged(_)
             | Change::PushConfigured(_)
             | Change::EventsLost { .. } => {}
             Change::ParticipantsRemoved(chat) => self.forget_chat(chat),

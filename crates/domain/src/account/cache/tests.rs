@@ -255,6 +255,7 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         | Change::AgentsPlaying(_)
         | Change::PauseChanged(_)
         | Change::WebhookChanged(_)
+        | Change::OrganizationWebhookChanged(_)
         | Change::PushConfigured(_)
         | Change::EventsLost { .. } => &[],
     }

@@ -128,16 +128,8 @@ impl AuditEntry {
     /// its beginning is recorded.
     pub fn webhook_changed(command: &ChangeWebhook) -> Self {
         let (subject, tenant) = (AuditObject::Agent(command.agent), AuditTenant::of_user(command.owner));
-        let entry = |action| Self::new(action, command.by, subject, tenant, command.now);
-        match &command.step {
-            WebhookStep::Set { url, .. } => entry(AuditAction::WebhookSet).with_detail(url.origin()),
-            WebhookStep::Rotate { revoke_previous, .. } => {
-                let detail = revoke_previous.then(|| "revoke_previous=true".to_owned());
-                Self { detail, ..entry(AuditAction::WebhookSecretRotated) }
-            }
-            WebhookStep::Enable => entry(AuditAction::WebhookEnabled),
-            WebhookStep::Remove => entry(AuditAction::WebhookRemoved),
-        }
+        let (action, detail) = webhook_step(&command.step);
+        Self { detail, ..Self::new(action, command.by, subject, tenant, command.now) }
     }
 
     /// A webhook that the server has disabled.
@@ -215,4 +207,17 @@ fn claims_set(claims: Claims) -> String {
 /// A flag that was set or cleared.
 fn flag((name, is_set): (&str, Option<bool>)) -> Option<String> {
     is_set.map(|is_set| format!("{name}={is_set}"))
+}
+
+/// The action and the detail of a change of a webhook.
+pub(super) fn webhook_step(step: &WebhookStep) -> (AuditAction, Option<String>) {
+    match step {
+        WebhookStep::Set { url, .. } => (AuditAction::WebhookSet, Some(url.origin().to_owned())),
+        WebhookStep::Rotate { revoke_previous, .. } => {
+            let detail = revoke_previous.then(|| "revoke_previous=true".to_owned());
+            (AuditAction::WebhookSecretRotated, detail)
+        }
+        WebhookStep::Enable => (AuditAction::WebhookEnabled, None),
+        WebhookStep::Remove => (AuditAction::WebhookRemoved, None),
+    }
 }

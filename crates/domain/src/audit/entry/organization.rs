@@ -1,5 +1,6 @@
 //! Entries about organizations, their plans, members and invitations.
 
+use super::account::webhook_step;
 use super::chat::hops;
 use super::{Actor, AuditEntry, AuditObject, AuditTenant};
 use crate::audit::AuditAction;
@@ -11,6 +12,7 @@ use crate::organization::{
 };
 use crate::plan::PlanName;
 use crate::time::Timestamp;
+use crate::webhook::{ChangeOrganizationWebhook, DisabledReason, ResendEvent};
 
 impl From<Authority> for Actor {
     fn from(by: Authority) -> Self {
@@ -72,6 +74,31 @@ impl AuditEntry {
     /// A plan that an organization was given.
     pub fn plan_set(organization: OrganizationId, plan: &PlanName, by: Actor, now: Timestamp) -> Self {
         Self::of_organization(AuditAction::PlanSet, by, organization, now).with_detail(plan.as_str())
+    }
+
+    /// The webhook of an organization that was set, changed, or removed. Of the address, only the beginning is recorded, as of
+    /// that of an agent's webhook.
+    pub fn organization_webhook_changed(command: &ChangeOrganizationWebhook) -> Self {
+        let (action, detail) = webhook_step(&command.step);
+        let by = command.by;
+        Self { detail, ..Self::of_organization(action, by, by.organization(), command.now) }
+    }
+
+    /// The webhook of an organization that the server has disabled.
+    pub fn organization_webhook_disabled(
+        organization: OrganizationId,
+        reason: DisabledReason,
+        now: Timestamp,
+    ) -> Self {
+        let entry = Self::of_organization(AuditAction::WebhookDisabled, Actor::Server, organization, now);
+        entry.with_detail(reason.as_str())
+    }
+
+    /// A delivery to the webhook of an organization that is sent again, or sooner.
+    pub fn organization_webhook_resent(command: &ResendEvent) -> Self {
+        let by = command.by;
+        Self::of_organization(AuditAction::WebhookResent, by, by.organization(), command.now)
+            .with_detail(command.delivery.to_string())
     }
 
     fn of_organization(

@@ -30,7 +30,7 @@ fn silence() -> Reply {
 fn webhook() -> Webhook {
     let (url, secret) =
         (WebhookUrl::checked("https://a.example/".to_owned()), WebhookSecret::new("whsec_a".to_owned()));
-    Webhook::new(AgentId::NIL, url, secret, at(0))
+    Webhook::new(url, secret, at(0))
 }
 
 #[test]

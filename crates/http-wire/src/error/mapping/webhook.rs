@@ -1,6 +1,6 @@
 //! Failures of the use cases on webhooks.
 
-use domain::webhook::{ResendError, WebhookError};
+use domain::webhook::{OrganizationWebhookError, ResendError, WebhookError};
 
 use super::account::agent_not_found;
 use crate::error::{ApiError, ErrorCode};
@@ -12,12 +12,36 @@ impl From<WebhookError> for ApiError {
             WebhookError::NoWebhook => {
                 Self::new(ErrorCode::NotFound, "The agent has no webhook. PUT a url to create it.")
             }
-            WebhookError::Off => Self::new(
-                ErrorCode::NotFound,
-                "Webhooks are turned off on this server. Ask its operator to set webhooks = true.",
-            ),
+            WebhookError::Off => off(),
             WebhookError::Url(fault) => Self::validation().with_detail("/url", fault),
             WebhookError::Store(error) => error.into(),
+        }
+    }
+}
+
+fn off() -> ApiError {
+    let message = "Webhooks are turned off on this server. Ask its operator to set webhooks = true.";
+    ApiError::new(ErrorCode::NotFound, message)
+}
+
+impl From<OrganizationWebhookError> for ApiError {
+    fn from(error: OrganizationWebhookError) -> Self {
+        match error {
+            OrganizationWebhookError::NotAdmin(refused) => refused.into(),
+            OrganizationWebhookError::NoWebhook => {
+                Self::new(ErrorCode::NotFound, "The organization has no webhook. PUT a url to create it.")
+            }
+            OrganizationWebhookError::NoDelivery => Self::new(
+                ErrorCode::NotFound,
+                "The organization has no delivery with this id. They can be read for 7 days after they end.",
+            ),
+            OrganizationWebhookError::InFlight => Self::new(
+                ErrorCode::Conflict,
+                "A request is in flight, or another delivery has not ended. Wait until it has, and try again.",
+            ),
+            OrganizationWebhookError::Off => off(),
+            OrganizationWebhookError::Url(fault) => Self::validation().with_detail("/url", fault),
+            OrganizationWebhookError::Store(error) => error.into(),
         }
     }
 }
