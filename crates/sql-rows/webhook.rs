@@ -3,8 +3,9 @@
 use diesel::prelude::*;
 use domain::id::{AgentId, ChatId, MessageId, OrganizationId, Sequence, UserId, WebhookDeliveryId};
 use domain::webhook::{
-    Disabled, DisabledReason, Ended, EventDelivery, EventFilter, OrganizationWebhook, PreviousSecret,
-    ROOMS_OF_AGENT, Webhook, WebhookDelivery, WebhookOutcome, WebhookOwner, WebhookSecret, WebhookUrl,
+    Disabled, DisabledReason, Ended, EventDelivery, EventFilter, FailingWebhook, OrganizationWebhook,
+    PreviousSecret, ROOMS_OF_AGENT, Webhook, WebhookDelivery, WebhookOutcome, WebhookOwner, WebhookSecret,
+    WebhookUrl,
 };
 use uuid::Uuid;
 
@@ -426,3 +427,19 @@ pub(super) const SURPLUS_EVENTS: &str = "SELECT one.id FROM organization_webhook
      (SELECT newest.number FROM organization_webhook_deliveries AS newest \
      WHERE newest.organization_id = organization_webhooks.organization_id \
      ORDER BY newest.number DESC LIMIT 1 OFFSET ?) LIMIT ?";
+
+/// The webhooks of the agents of an owner that are disabled, or whose requests have failed for a day. The values are the owner
+/// and the number of webhooks.
+pub(super) const FAILING: &str = "SELECT agents.id, agents.handle, agents.name, webhooks.disabled_reason, \
+     coalesce(webhooks.disabled_at, webhooks.warned_at) AS since FROM agents CROSS JOIN webhooks \
+     WHERE agents.owner_id = ? AND agents.deleted_at IS NULL AND webhooks.agent_id = agents.id \
+     AND (webhooks.disabled_at IS NOT NULL OR webhooks.warned_at IS NOT NULL) LIMIT ?";
+
+/// The columns of [`FAILING`].
+pub(super) type FailingRow = (Id, String, String, Option<String>, At);
+
+/// Such a webhook.
+pub(super) fn failing((agent, handle, name, reason, At(since)): FailingRow) -> Result<FailingWebhook, Fault> {
+    let disabled = reason.map(|reason| row::word(&reason, DisabledReason::parse)).transpose()?;
+    Ok(FailingWebhook { agent: AgentId::new(agent.0), handle, name, disabled, since })
+}

@@ -319,6 +319,7 @@ impl Services {
         let (messages, contacts, work) = (Arc::new(messages), Arc::new(contacts), Arc::new(work));
         let attention = AttentionService::new(
             store.clone(),
+            store.clone(),
             messages.clone(),
             contacts.clone(),
             work.clone(),

@@ -256,7 +256,8 @@ pub(crate) fn attention(config: &Config, store: Arc<dyn Store>) -> AttentionServ
         RequestLifetime::days(config.contact_request_days),
     );
     let work = Arc::new(work(config, store.clone()));
-    AttentionService::new(store, Arc::new(messages), Arc::new(contacts), work, clock).of_command()
+    AttentionService::new(store.clone(), store, Arc::new(messages), Arc::new(contacts), work, clock)
+        .of_command()
 }
 
 /// The use cases on budgets alone, for commands.

@@ -324,7 +324,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, waiting:
             odd_texts_of_askers_are_harmless, guests_dismiss_only_what_their_own_agents_ask, a_held_answer_ends_nothing,
-            dead_work_waits_only_if_nobody_has_ended_it,
+            dead_work_waits_only_if_nobody_has_ended_it, owners_are_told_of_webhooks_that_fail,
         }
         $crate::contract_tests! { @area $make, boards:
             a_goal_is_set_once_and_then_edited, a_goal_that_is_set_stays_one, participants_write_observers_read_and_others_find_nothing,

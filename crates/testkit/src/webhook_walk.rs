@@ -64,6 +64,8 @@ pub async fn walk(
     after("find old deliveries").await;
     store.forget_webhook_deliveries(vec![due.delivery.id]).await.unwrap();
     after("forget deliveries").await;
+    store.failing_webhooks(ann.id, 100).await.unwrap();
+    after("find failing webhooks").await;
     hooks.enable(by, ann.id, bot.id).await.unwrap();
     after("enable").await;
     hooks.rotate(by, ann.id, bot.id, false).await.unwrap();

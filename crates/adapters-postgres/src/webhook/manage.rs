@@ -1,7 +1,7 @@
 //! What owners do with webhooks.
 
 use diesel::prelude::*;
-use diesel::sql_types::{Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::change::Change;
@@ -10,12 +10,12 @@ use domain::message::Message;
 use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position};
 use domain::time::Timestamp;
 use domain::webhook::{
-    ChangeWebhook, ChangedWebhook, Resend, ResendRefused, Webhook, WebhookDelivery, WebhookOwner,
-    WebhookRefused, WebhookStep,
+    ChangeWebhook, ChangedWebhook, FailingWebhook, Resend, ResendRefused, Webhook, WebhookDelivery,
+    WebhookOwner, WebhookRefused, WebhookStep,
 };
 use uuid::Uuid;
 
-use super::row::{self, AGENTS, MAKE_DUE, WebhookDeliveryRow, WebhookRow};
+use super::row::{self, AGENTS, FAILING, FailingRow, MAKE_DUE, WebhookDeliveryRow, WebhookRow};
 use super::{remove_on, save_delivery_on, save_webhook_on};
 use crate::error::Fault;
 use crate::message::load::{Records, part_on};
@@ -87,6 +87,15 @@ async fn owns_on(mut db: &Db, owner: UserId, agent: AgentId) -> Result<bool, Fau
 pub(super) async fn agents_on(mut db: &Db) -> Result<Vec<(AgentId, WebhookOwner)>, Fault> {
     let found = statement::<(SqlUuid, SqlUuid, SqlUuid)>(AGENTS).load::<(Uuid, Uuid, Uuid)>(&mut db).await?;
     Ok(found.into_iter().map(row::agent).collect())
+}
+
+pub(super) async fn failing_on(mut db: &Db, owner: UserId, limit: u32) -> Result<Vec<FailingWebhook>, Fault> {
+    let found = statement::<(SqlUuid, Text, Text, Nullable<Text>, Timestamptz)>(FAILING)
+        .bind::<SqlUuid, _>(owner.uuid())
+        .bind::<BigInt, _>(i64::from(limit))
+        .load::<FailingRow>(&mut db)
+        .await?;
+    found.into_iter().map(row::failing).collect()
 }
 
 pub(super) async fn list_on(

@@ -11,14 +11,14 @@ mod send;
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use domain::id::{AgentId, WebhookDeliveryId};
+use domain::id::{AgentId, UserId, WebhookDeliveryId};
 use domain::page::{Page, PageRequest};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use domain::webhook::{
-    Backlog, ChangeWebhook, ChangedWebhook, Lease, Resend, ResendRefused, RoomSearch, SettleDelivery,
-    Settled, TakeDelivery, Taken, Webhook, WebhookDelivery, WebhookOwner, WebhookRefused, WebhookRepository,
-    WebhookRoom,
+    Backlog, ChangeWebhook, ChangedWebhook, FailingWebhook, Lease, Resend, ResendRefused, RoomSearch,
+    SettleDelivery, Settled, TakeDelivery, Taken, Webhook, WebhookDelivery, WebhookOwner, WebhookRefused,
+    WebhookRepository, WebhookRoom,
 };
 use futures_util::FutureExt;
 
@@ -43,6 +43,10 @@ impl WebhookRepository for PostgresStore {
 
     async fn agents_with_webhooks(&self) -> Result<Vec<(AgentId, WebhookOwner)>, StoreError> {
         self.query((), |db, ()| manage::agents_on(db).boxed()).await
+    }
+
+    async fn failing_webhooks(&self, owner: UserId, limit: u32) -> Result<Vec<FailingWebhook>, StoreError> {
+        self.query((owner, limit), |db, (owner, limit)| manage::failing_on(db, *owner, *limit).boxed()).await
     }
 
     async fn webhook_deliveries(

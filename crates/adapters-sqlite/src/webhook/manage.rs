@@ -1,20 +1,20 @@
 //! What owners do with webhooks.
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary};
+use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::change::Change;
-use domain::id::{AgentId, ChatId, Sequence};
+use domain::id::{AgentId, ChatId, Sequence, UserId};
 use domain::message::Message;
 use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position};
 use domain::time::Timestamp;
 use domain::webhook::{
-    ChangeWebhook, ChangedWebhook, Resend, ResendRefused, WebhookDelivery, WebhookOwner, WebhookRefused,
-    WebhookStep,
+    ChangeWebhook, ChangedWebhook, FailingWebhook, Resend, ResendRefused, WebhookDelivery, WebhookOwner,
+    WebhookRefused, WebhookStep,
 };
 
-use super::row::{self, AGENTS, MAKE_DUE, WebhookDeliveryRow, WebhookRow};
+use super::row::{self, AGENTS, FAILING, FailingRow, MAKE_DUE, WebhookDeliveryRow, WebhookRow};
 use super::{remove_on, save_delivery_on, save_webhook_on, webhook_on};
 use crate::account::find::agent_on;
 use crate::error::Fault;
@@ -64,6 +64,17 @@ pub(super) fn agents_on(connection: &mut SqliteConnection) -> Result<Vec<(AgentI
         .into_iter()
         .map(|(Id(agent), Id(owner), Id(organization))| row::agent((agent, owner, organization)))
         .collect())
+}
+
+pub(super) fn failing_on(
+    connection: &mut SqliteConnection,
+    owner: UserId,
+    limit: u32,
+) -> Result<Vec<FailingWebhook>, Fault> {
+    let found = statement!(FAILING => (Binary, Text, Text, Nullable<Text>, BigInt))
+        .bind::<Binary, _>(Id(owner.uuid()))
+        .bind::<BigInt, _>(i64::from(limit));
+    found.load::<FailingRow>(connection)?.into_iter().map(row::failing).collect()
 }
 
 pub(super) fn list_on(

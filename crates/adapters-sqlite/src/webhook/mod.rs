@@ -11,14 +11,14 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::id::{AgentId, WebhookDeliveryId};
+use domain::id::{AgentId, UserId, WebhookDeliveryId};
 use domain::page::{Page, PageRequest};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use domain::webhook::{
-    Backlog, ChangeWebhook, ChangedWebhook, Lease, Resend, ResendRefused, RoomSearch, SettleDelivery,
-    Settled, TakeDelivery, Taken, Webhook, WebhookDelivery, WebhookOwner, WebhookRefused, WebhookRepository,
-    WebhookRoom,
+    Backlog, ChangeWebhook, ChangedWebhook, FailingWebhook, Lease, Resend, ResendRefused, RoomSearch,
+    SettleDelivery, Settled, TakeDelivery, Taken, Webhook, WebhookDelivery, WebhookOwner, WebhookRefused,
+    WebhookRepository, WebhookRoom,
 };
 
 use crate::SqliteStore;
@@ -42,6 +42,10 @@ impl WebhookRepository for SqliteStore {
 
     async fn agents_with_webhooks(&self) -> Result<Vec<(AgentId, WebhookOwner)>, StoreError> {
         self.read(manage::agents_on).await
+    }
+
+    async fn failing_webhooks(&self, owner: UserId, limit: u32) -> Result<Vec<FailingWebhook>, StoreError> {
+        self.read(move |connection| manage::failing_on(connection, owner, limit)).await
     }
 
     async fn webhook_deliveries(

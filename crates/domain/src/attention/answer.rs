@@ -54,7 +54,7 @@ pub enum AnswerAttentionError {
     /// It takes one of these decisions.
     #[error("the item takes a decision")]
     NeedsDecision(Vec<Decision>),
-    /// It takes no answer: it is a notice of the server, or work.
+    /// It takes no answer: it is a notice of the server, work, or a webhook.
     #[error("the item takes no answer")]
     TakesNone,
     /// The asker has left the room.
@@ -74,7 +74,7 @@ pub enum AnswerAttentionError {
 /// The reason why an item was not dismissed.
 #[derive(Debug, thiserror::Error)]
 pub enum DismissAttentionError {
-    /// The caller sees no such item. Work and contact requests are not dismissed.
+    /// The caller sees no such item. Work, contact requests, and webhooks are not dismissed.
     #[error("there is no such item for the caller")]
     NotFound,
     /// It was answered or dismissed before, by this user, or its asker has resolved it.
@@ -107,7 +107,7 @@ impl AttentionService {
             AttentionId::Contact(request) => {
                 self.answer_request(caller, request, answer).await.map(AttentionLine::Contact)
             }
-            AttentionId::Work(..) => match self.find(caller, id).await? {
+            AttentionId::Work(..) | AttentionId::Webhook(_) => match self.find(caller, id).await? {
                 Some(_) => Err(AnswerAttentionError::TakesNone),
                 None => Err(AnswerAttentionError::NotFound),
             },

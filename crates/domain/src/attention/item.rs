@@ -180,6 +180,8 @@ pub enum AttentionId {
     Contact(ContactRequestId),
     /// The flagged work of an agent in a chat.
     Work(AgentId, ChatId),
+    /// The webhook of an agent.
+    Webhook(AgentId),
 }
 
 /// The prefix of the id of a contact request.
@@ -188,11 +190,17 @@ const CONTACT: &str = "contact-";
 /// The prefix of the id of work.
 const WORK: &str = "work-";
 
+/// The prefix of the id of a webhook.
+const WEBHOOK: &str = "webhook-";
+
 impl AttentionId {
     /// Reads what [`fmt::Display`] writes.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(request) = text.strip_prefix(CONTACT) {
             return ContactRequestId::parse(request).map(Self::Contact);
+        }
+        if let Some(agent) = text.strip_prefix(WEBHOOK) {
+            return AgentId::parse(agent).map(Self::Webhook);
         }
         let Some(work) = text.strip_prefix(WORK) else { return MessageId::parse(text).map(Self::Item) };
         let (agent, chat) = work.split_once('.')?;
@@ -206,6 +214,7 @@ impl fmt::Display for AttentionId {
             Self::Item(message) => message.fmt(f),
             Self::Contact(request) => write!(f, "{CONTACT}{request}"),
             Self::Work(agent, chat) => write!(f, "{WORK}{agent}.{chat}"),
+            Self::Webhook(agent) => write!(f, "{WEBHOOK}{agent}"),
         }
     }
 }
@@ -223,10 +232,11 @@ mod tests {
             AttentionId::Item(MessageId::new(id(1))),
             AttentionId::Contact(ContactRequestId::new(id(2))),
             AttentionId::Work(AgentId::new(id(3)), ChatId::new(id(4))),
+            AttentionId::Webhook(AgentId::new(id(5))),
         ] {
             assert_eq!(AttentionId::parse(&one.to_string()), Some(one));
         }
-        for wrong in ["", "contact-", "work-", "work-x.y", "contact-6f1c9f0e"] {
+        for wrong in ["", "contact-", "work-", "webhook-", "work-x.y", "contact-6f1c9f0e"] {
             assert_eq!(AttentionId::parse(wrong), None, "{wrong}");
         }
     }

@@ -7,6 +7,7 @@ use crate::contact::ContactRequest;
 use crate::id::{AgentId, ChatId, MessageId, RecordId};
 use crate::page::Position;
 use crate::time::Timestamp;
+use crate::webhook::FailingWebhook;
 use crate::work::{WorkAgent, WorkFlag, WorkItem};
 
 /// The flagged work of an agent in a chat.
@@ -89,6 +90,8 @@ pub enum AttentionLine {
     Work(WorkLine),
     /// A contact request.
     Contact(ContactRequest),
+    /// A webhook that fails, or was disabled.
+    Webhook(FailingWebhook),
 }
 
 impl AttentionLine {
@@ -98,6 +101,7 @@ impl AttentionLine {
             Self::Item(item) => AttentionId::Item(item.message),
             Self::Work(line) => AttentionId::Work(line.agent.id, line.chat),
             Self::Contact(request) => AttentionId::Contact(request.id),
+            Self::Webhook(webhook) => AttentionId::Webhook(webhook.agent),
         }
     }
 
@@ -110,6 +114,7 @@ impl AttentionLine {
             }
             Self::Work(line) => Place { agent: line.agent.id, ..place(line.written_at, line.message.into()) },
             Self::Contact(request) => place(request.created_at, request.id.into()),
+            Self::Webhook(webhook) => place(webhook.since, webhook.agent.into()),
         }
     }
 }
@@ -121,7 +126,7 @@ pub struct Place {
     pub is_blocking: bool,
     /// The time.
     pub at: Timestamp,
-    /// The message, or the contact request.
+    /// The message, the contact request, or the agent of a webhook.
     pub id: RecordId,
     /// The agent of work; nil for others, which come before it.
     pub agent: AgentId,

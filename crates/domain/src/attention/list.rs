@@ -14,8 +14,8 @@ use crate::store::StoreError;
 use crate::time::Timestamp;
 use crate::work::{ListWorkError, WorkFilter, WorkFlag, WorkItem, WorkScope};
 
-/// The number of items of each flag, and of contact requests, that a list examines: the oldest items, and the newest
-/// requests.
+/// The number of items of each flag, of contact requests, and of webhooks that a list examines: the oldest items, and the
+/// newest requests.
 const EXAMINED: u32 = 100;
 
 /// The time for which a message waits whose agent has used up its attempts.
@@ -37,7 +37,7 @@ impl Default for AttentionFilter {
 }
 
 impl AttentionService {
-    /// The lines of the caller. What is open comes in the order of [`Place`], with flagged work and contact requests;
+    /// The lines of the caller. What is open comes in the order of [`Place`], with flagged work, contact requests, and webhooks;
     /// other lists have stored items only, newest first. Pages are by cursor only.
     pub async fn list(
         &self,
@@ -54,14 +54,15 @@ impl AttentionService {
         if state == Some(AttentionState::Open) {
             let work = self.flagged_work(caller, chat).await?.into_iter().map(AttentionLine::Work);
             let contacts = self.contact_requests(caller, chat).await?;
+            let webhooks = self.failing_webhooks(caller, chat).await?;
             let is_next = |line: &AttentionLine| after.is_none_or(|after| line.place() > after);
-            lines.extend(work.chain(contacts).filter(is_next));
+            lines.extend(work.chain(contacts).chain(webhooks).filter(is_next));
             lines.sort_by_key(AttentionLine::place);
         }
         Ok(Page::from_overfetch(lines, &page, None, |line| line.place().position()))
     }
 
-    /// A stored item, or a contact request that waits for the caller; `None` if the caller sees none with this id.
+    /// A stored item, or a contact request, work, or a webhook that waits for the caller; `None` if the caller sees none with this id.
     pub async fn find(
         &self,
         caller: UserCaller,
@@ -74,6 +75,10 @@ impl AttentionService {
             }
             AttentionId::Contact(_) => {
                 let lines = self.contact_requests(caller, None).await?;
+                Ok(lines.into_iter().find(|line| line.id() == id))
+            }
+            AttentionId::Webhook(_) => {
+                let lines = self.failing_webhooks(caller, None).await?;
                 Ok(lines.into_iter().find(|line| line.id() == id))
             }
             AttentionId::Work(_, chat) => {
@@ -121,6 +126,19 @@ impl AttentionService {
         let received = self.contacts.received_by_user(caller, examined()).await?;
         let pending = received.rows.into_iter().filter(|request| request.status == RequestStatus::Pending);
         Ok(pending.map(AttentionLine::Contact).collect())
+    }
+
+    /// The webhooks of the caller's agents that fail or were disabled; none of them concerns a chat.
+    async fn failing_webhooks(
+        &self,
+        caller: UserCaller,
+        chat: Option<ChatId>,
+    ) -> Result<Vec<AttentionLine>, StoreError> {
+        if chat.is_some() {
+            return Ok(Vec::new());
+        }
+        let failing = self.webhooks.failing_webhooks(caller.user, EXAMINED).await?;
+        Ok(failing.into_iter().map(AttentionLine::Webhook).collect())
     }
 }
 

@@ -34,8 +34,8 @@ pub use events::{
 pub use manage::{ResendError, WebhookError};
 pub use mint::{WebhookMint, WebhookUrlFault};
 pub use model::{
-    Disabled, DisabledReason, Ended, PreviousSecret, Webhook, WebhookDelivery, WebhookOutcome, WebhookSecret,
-    WebhookUrl,
+    Disabled, DisabledReason, Ended, FailingWebhook, PreviousSecret, Webhook, WebhookDelivery,
+    WebhookOutcome, WebhookSecret, WebhookUrl,
 };
 pub use port::{
     Applied, Backlog, ChangeWebhook, ChangedWebhook, DueDelivery, Lease, ROOMS_OF_AGENT, Resend,

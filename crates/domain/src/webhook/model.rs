@@ -183,6 +183,37 @@ impl Webhook {
     }
 }
 
+/// The webhook of an agent that the server has disabled, or all of whose requests have failed for a day.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FailingWebhook {
+    /// The agent.
+    pub agent: AgentId,
+    /// Its handle.
+    pub handle: String,
+    /// Its name.
+    pub name: String,
+    /// Set if it is disabled.
+    pub disabled: Option<DisabledReason>,
+    /// The time of the warning, or at which it was disabled.
+    pub since: Timestamp,
+}
+
+impl FailingWebhook {
+    /// What has happened, in a sentence.
+    pub fn summary(&self) -> String {
+        let handle = &self.handle;
+        match self.disabled {
+            Some(DisabledReason::Gone) => {
+                format!("The webhook of @{handle} was disabled: its receiver responded with 410.")
+            }
+            Some(DisabledReason::Failing) => {
+                format!("The webhook of @{handle} was disabled: all requests have failed for days.")
+            }
+            None => format!("All requests to the webhook of @{handle} have failed for a day."),
+        }
+    }
+}
+
 /// The end of a delivery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ended {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::events::EventDelivery;
-use super::model::{Webhook, WebhookDelivery, WebhookOutcome, WebhookSecret, WebhookUrl};
+use super::model::{FailingWebhook, Webhook, WebhookDelivery, WebhookOutcome, WebhookSecret, WebhookUrl};
 use super::schedule::{HALTED_PAUSE, LEASE};
 use super::settle::{Notice, Reply, Resumption, Settled};
 use crate::audit::Actor;
@@ -404,6 +404,10 @@ pub trait WebhookRepository: Send + Sync {
 
     /// The agents with a webhook that is not disabled, and whose they are.
     async fn agents_with_webhooks(&self) -> Result<Vec<(AgentId, WebhookOwner)>, StoreError>;
+
+    /// At most `limit` webhooks of the agents of `owner` that are disabled, or whose requests have failed for a day, in any
+    /// order.
+    async fn failing_webhooks(&self, owner: UserId, limit: u32) -> Result<Vec<FailingWebhook>, StoreError>;
 
     /// The deliveries of an agent, newest first; the position is (creation, id).
     async fn webhook_deliveries(

@@ -7,6 +7,7 @@ use domain::attention::{
 use domain::contact::{ContactRequest, RequestStatus};
 use domain::id::{AgentId, ChatId, ContactRequestId, MessageId, ParticipantId, UserId};
 use domain::time::Timestamp;
+use domain::webhook::FailingWebhook;
 use domain::work::WorkFlag;
 use serde::Serialize;
 
@@ -19,7 +20,8 @@ pub struct AttentionView<'a> {
     #[schema(value_type = String)]
     id: Shown<AttentionId>,
     /// `question`, `assumption`, `failure`, or `review` of an agent; `approval`, of an adapter that asks whether a tool may
-    /// run; `deadline`, `held`, or `budget`, of the server; `work`, or `contact_request`. More may be added.
+    /// run; `deadline`, `held`, or `budget`, of the server; `work`, `contact_request`, or `webhook`, that of an agent whose
+    /// requests fail, or that was disabled. More may be added.
     kind: &'static str,
     /// `open`, `answered`, or `expired`.
     state: &'static str,
@@ -27,13 +29,14 @@ pub struct AttentionView<'a> {
     outcome: Option<&'static str>,
     /// Set if the asker cannot go on without an answer.
     blocking: bool,
-    /// Null for contact requests.
+    /// Null for contact requests and webhooks.
     chat: Option<AttentionChatView<'a>>,
-    /// Who asks: an agent, or the sender of a contact request. For work, the agent. Null for notices of the server.
+    /// Who asks: an agent, or the sender of a contact request. For work and webhooks, the agent. Null for notices of the
+    /// server.
     asker: Option<AskerView<'a>>,
     /// The first 500 characters of the text, of an approval 4,000, with `@handle` for mentions.
     summary: String,
-    /// The event or text in the room; for work, the oldest message. Null for contact requests.
+    /// The event or text in the room; for work, the oldest message. Null for contact requests and webhooks.
     #[schema(value_type = Option<super::Id>)]
     message_id: Option<Shown<MessageId>>,
     #[schema(value_type = super::Instant)]
@@ -44,7 +47,8 @@ pub struct AttentionView<'a> {
     /// What the asker does if nobody answers in time, if it said so; in a list, the first 500 characters.
     default: Option<&'a str>,
     /// What can be done: `answer` with a text, a decision (`approve`, `approve_session`, `decline`), `dismiss`; for work,
-    /// `retry` and `dead_letter`, with the operations on work. Empty if it was answered. An approval that is too long to be
+    /// `retry` and `dead_letter`, with the operations on work. Empty if it was answered, and for webhooks, which end when
+    /// they work again, are enabled, changed, or removed. An approval that is too long to be
     /// shown whole can only be declined here.
     answers: Vec<&'static str>,
     /// The user who answered or dismissed it.
@@ -115,6 +119,7 @@ impl<'a> AttentionView<'a> {
             AttentionLine::Item(item) => Self::item(item, now),
             AttentionLine::Work(work) => Self::work(work, line.id()),
             AttentionLine::Contact(request) => Self::contact(request, line.id()),
+            AttentionLine::Webhook(webhook) => Self::webhook(webhook, line.id()),
         }
     }
 
@@ -191,6 +196,11 @@ impl<'a> AttentionView<'a> {
                 request.created_at,
             )
         }
+    }
+
+    fn webhook(webhook: &'a FailingWebhook, id: AttentionId) -> Self {
+        let asker = AskerView::new(ParticipantId::Agent(webhook.agent), Some(&webhook.handle), &webhook.name);
+        Self { asker: Some(asker), ..Self::empty(id, "webhook", webhook.summary(), webhook.since) }
     }
 
     fn empty(id: AttentionId, kind: &'static str, summary: String, at: Timestamp) -> Self {

@@ -3,19 +3,24 @@
 use std::time::Duration;
 
 use domain::account::AgentChanges;
-use domain::attention::{AttentionId, AttentionLine, AttentionState, Decision, DismissAttentionError};
+use domain::attention::{
+    AnswerAttentionError, AttentionId, AttentionLine, AttentionState, Decision, DismissAttentionError,
+};
 use domain::budget::{Amount, Budget};
 use domain::chat::Role;
 use domain::delivery::{DeadLetterReason, DeliveryStep, FailureText, MaxAttempts};
 use domain::id::ParticipantId;
 use domain::organization::Authority;
+use domain::ports::Clock;
+use domain::webhook::{DisabledReason, FailingWebhook, WARNED_AFTER};
 use domain::work::{WorkChange, WorkFlag, WorkScope};
 use serde_json::json;
 
 use super::attention::{answer, ask, item, lines, said};
 use super::control::take;
 use super::messages::ann_and_bot;
-use crate::World;
+use super::webhooks;
+use crate::{TestUser, World};
 
 /// PostgreSQL stores no U+0000. An approval that is not shown whole is not approved by the list.
 pub async fn odd_texts_of_askers_are_harmless(world: World) {
@@ -90,4 +95,59 @@ pub async fn dead_work_waits_only_if_nobody_has_ended_it(world: World) {
     assert_eq!((work.flags.as_slice(), work.count, work.is_dead()), (&[WorkFlag::Dead][..], 1, true));
     world.clock.advance(Duration::from_secs(7 * 24 * 60 * 60));
     assert_eq!(lines(&world, ann.caller, Some(AttentionState::Open)).await, []);
+}
+
+/// The webhooks of which a user is told.
+async fn failing(world: &World, user: &TestUser) -> Vec<FailingWebhook> {
+    let lines = lines(world, user.caller, Some(AttentionState::Open)).await.into_iter();
+    let webhook = |line| if let AttentionLine::Webhook(webhook) = line { Some(webhook) } else { None };
+    lines.filter_map(webhook).collect()
+}
+
+/// From the warning on, until it works again, or its owner changes it.
+pub async fn owners_are_told_of_webhooks_that_fail(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let zoe = world.user("zoe").await;
+    webhooks::hook(&world, &ann, &bot).await;
+    webhooks::send(&world, &ann, chat, &bot).await;
+    let answers = async |status| {
+        let due = webhooks::due(&world, &bot, chat).await;
+        webhooks::settle(&world, &due, webhooks::answer(status)).await;
+    };
+    answers(500).await;
+    assert_eq!(failing(&world, &ann).await, []);
+    world.clock.advance(WARNED_AFTER);
+    answers(500).await;
+    let told = failing(&world, &ann).await;
+    let [one] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((one.agent, one.disabled, one.since), (bot.id, None, world.clock.now()));
+    assert_eq!(one.summary(), "All requests to the webhook of @ann/bot have failed for a day.");
+    assert_eq!(failing(&world, &zoe).await, []);
+    let id = AttentionId::Webhook(bot.id);
+    assert!(world.attention.find(ann.caller, id).await.unwrap().is_some());
+    assert_eq!(world.attention.find(zoe.caller, id).await.unwrap(), None);
+    let refused = world.attention.answer(ann.caller, id, said("yes")).await.unwrap_err();
+    assert!(matches!(refused, AnswerAttentionError::TakesNone), "{refused}");
+    let refused = world.attention.dismiss(ann.caller, id).await.unwrap_err();
+    assert!(matches!(refused, DismissAttentionError::NotFound), "{refused}");
+    world.clock.advance(webhooks::seconds(3_600));
+    answers(200).await;
+    assert_eq!(failing(&world, &ann).await, [], "it works again");
+
+    webhooks::send(&world, &ann, chat, &bot).await;
+    let disabled = async || {
+        answers(410).await;
+        let told = failing(&world, &ann).await;
+        assert_eq!(told.iter().map(|one| one.disabled).collect::<Vec<_>>(), [Some(DisabledReason::Gone)]);
+    };
+    let (hooks, by) = (&world.webhooks, ann.id.into());
+    disabled().await;
+    hooks.enable(by, ann.id, bot.id).await.unwrap();
+    assert_eq!(failing(&world, &ann).await, []);
+    disabled().await;
+    hooks.set_url(by, ann.id, bot.id, "https://other.example/").await.unwrap();
+    assert_eq!(failing(&world, &ann).await, []);
+    disabled().await;
+    hooks.remove(by, ann.id, bot.id).await.unwrap();
+    assert_eq!(failing(&world, &ann).await, []);
 }
