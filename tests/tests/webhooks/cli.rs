@@ -58,3 +58,37 @@ async fn an_operator_manages_webhooks() {
     assert_eq!(removed.trim(), "Removed the webhook of 'ann/bot'.");
     assert_eq!(scene.ann.get(&scene.path("")).await.status, 404);
 }
+
+#[tokio::test]
+async fn an_operator_manages_the_webhook_of_an_organization() {
+    let server = Server::start_alone(&[LOCAL]).await;
+    let ann = server.user("ann");
+    let receiver = Receiver::always(200, "").await;
+    let of_ann = |command: &'static str| [command, "ann", "--organization"];
+    let events = ["--event", "agent.*", "--event", "key.created"];
+    let set = as_json(&server, &[&["set", "ann", &receiver.url(), "--organization"][..], &events].concat());
+    assert_eq!(set["events"], json!(["agent.*", "key.created"]));
+    let secret = set["secret"].as_str().unwrap().to_owned();
+    let bot = ann.register(&server, "Bot").await;
+    let request = receiver.wait(1).await.remove(0);
+    assert!(request.is_signed_with(&secret), "a running server hears of it");
+    assert_eq!(request.json()["data"]["subject"]["id"], json!(bot.id));
+    let mut listed = Value::Null;
+    until("it is not delivered", async || {
+        listed = as_json(&server, &of_ann("deliveries"));
+        listed["deliveries"][0]["status"] == "delivered"
+    })
+    .await;
+    let delivery = &listed["deliveries"][0];
+    assert_eq!((&delivery["event"], &delivery["id"]), (&json!("agent.registered"), &json!(request.id())));
+    run(&server, &["resend", "ann", request.id(), "--organization"]);
+    assert_eq!(receiver.wait(2).await[1].id(), request.id());
+    let rotated = as_json(&server, &of_ann("rotate"));
+    assert!(rotated["secret"].is_string() && rotated["secret"] != set["secret"], "{rotated}");
+    run(&server, &of_ann("enable"));
+    let shown = run(&server, &of_ann("show"));
+    assert!(shown.contains("organization ann, active") && !shown.contains("whsec_"), "{shown}");
+    assert!(shown.contains("events agent.*, key.created"), "{shown}");
+    assert_eq!(run(&server, &of_ann("remove")).trim(), "Removed the webhook of 'ann'.");
+    assert_eq!(ann.get("/organization/webhook").await.status, 404);
+}

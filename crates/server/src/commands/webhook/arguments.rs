@@ -7,10 +7,11 @@ use crate::cli::TableArguments;
 /// What to do with webhooks.
 #[derive(Subcommand, Debug)]
 pub enum WebhookCommand {
-    /// Create the webhook of an agent, and print its secret once; or change its URL.
-    #[command(after_help = "Example:\n  parlance webhook set ann/echo https://hooks.example.org/echo")]
+    /// Create the webhook of an agent or organization, and print its secret once; or change its URL.
+    #[command(after_help = "Examples:\n  parlance webhook set ann/echo https://hooks.example.org/echo\n  \
+        parlance webhook set --organization Acme https://hooks.example.org/audit --event 'agent.*' --event key.created")]
     Set(SetWebhookArguments),
-    /// Show the webhook of an agent, without its secret.
+    /// Show a webhook, without its secret.
     #[command(after_help = "Example:\n  parlance webhook show ann/echo")]
     Show(WebhookArguments),
     /// Replace the secret and show the new one once. Earlier secrets stay valid for 24 hours unless you revoke them.
@@ -19,10 +20,10 @@ pub enum WebhookCommand {
     /// Enable a disabled webhook and send waiting deliveries immediately.
     #[command(after_help = "Example:\n  parlance webhook enable ann/echo")]
     Enable(WebhookArguments),
-    /// Remove the webhook of an agent, and its delivery log.
+    /// Remove a webhook, and its delivery log.
     #[command(after_help = "Example:\n  parlance webhook remove ann/echo")]
     Remove(WebhookArguments),
-    /// List the deliveries of an agent, newest first.
+    /// List the deliveries to a webhook, newest first.
     #[command(after_help = "Example:\n  parlance webhook deliveries ann/echo --limit 20")]
     Deliveries(DeliveriesArguments),
     /// Repeat a delivery with the same id, or send a waiting one immediately.
@@ -32,20 +33,30 @@ pub enum WebhookCommand {
     Resend(ResendArguments),
 }
 
-/// The agent.
+/// Whose webhook it is.
+#[derive(Args, Debug)]
+pub struct OwnerArguments {
+    /// Handle of the agent (owner/slug), or with --organization the name of an organization.
+    pub agent: String,
+    /// The webhook of an organization, which is told of the entries of its audit log.
+    #[arg(long)]
+    pub organization: bool,
+}
+
+/// The agent or organization.
 #[derive(Args, Debug)]
 pub struct WebhookArguments {
-    /// Handle of the agent (owner/slug).
-    pub agent: String,
+    #[command(flatten)]
+    pub of: OwnerArguments,
     #[command(flatten)]
     pub print: TableArguments,
 }
 
-/// The agent, and what becomes of its earlier secrets.
+/// The agent or organization, and what becomes of the earlier secrets.
 #[derive(Args, Debug)]
 pub struct RotateArguments {
-    /// Handle of the agent (owner/slug).
-    pub agent: String,
+    #[command(flatten)]
+    pub of: OwnerArguments,
     /// Revoke the earlier secrets immediately, for example because one has leaked.
     #[arg(long)]
     pub revoke_previous: bool,
@@ -53,13 +64,17 @@ pub struct RotateArguments {
     pub print: TableArguments,
 }
 
-/// The agent and the URL.
+/// The agent or organization, and the URL.
 #[derive(Args, Debug)]
 pub struct SetWebhookArguments {
-    /// Handle of the agent (owner/slug).
-    pub agent: String,
+    #[command(flatten)]
+    pub of: OwnerArguments,
     /// URL that begins with https://.
     pub url: String,
+    /// With --organization: an action of the audit log, such as agent.deleted, or an area, such as agent.*. Repeat it for
+    /// several; without it, the webhook is told of all.
+    #[arg(long = "event", value_name = "EVENT", requires = "organization")]
+    pub events: Vec<String>,
     #[command(flatten)]
     pub print: TableArguments,
 }
@@ -67,8 +82,8 @@ pub struct SetWebhookArguments {
 /// The deliveries to list.
 #[derive(Args, Debug)]
 pub struct DeliveriesArguments {
-    /// Handle of the agent (owner/slug).
-    pub agent: String,
+    #[command(flatten)]
+    pub of: OwnerArguments,
     /// Maximum number of deliveries.
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
@@ -79,10 +94,23 @@ pub struct DeliveriesArguments {
 /// The delivery to send again.
 #[derive(Args, Debug)]
 pub struct ResendArguments {
-    /// Handle of the agent (owner/slug).
-    pub agent: String,
+    #[command(flatten)]
+    pub of: OwnerArguments,
     /// The delivery's id, as `parlance webhook deliveries` shows it.
     pub id: String,
     #[command(flatten)]
     pub print: TableArguments,
+}
+
+impl WebhookCommand {
+    /// Whose webhook it is about.
+    pub(super) const fn of(&self) -> &OwnerArguments {
+        match self {
+            Self::Set(arguments) => &arguments.of,
+            Self::Show(arguments) | Self::Enable(arguments) | Self::Remove(arguments) => &arguments.of,
+            Self::Rotate(arguments) => &arguments.of,
+            Self::Deliveries(arguments) => &arguments.of,
+            Self::Resend(arguments) => &arguments.of,
+        }
+    }
 }

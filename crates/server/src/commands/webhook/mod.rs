@@ -1,6 +1,7 @@
 //! `parlance webhook …`
 
 mod arguments;
+mod organization;
 
 pub(crate) use arguments::WebhookCommand;
 
@@ -9,10 +10,11 @@ use domain::audit::Actor;
 use domain::id::WebhookDeliveryId;
 use domain::page::{PageRequest, Slice};
 use domain::time::Timestamp;
-use domain::webhook::{Webhook, WebhookDelivery, WebhookError, WebhookService};
+use domain::webhook::{EventFilter, Webhook, WebhookDelivery, WebhookError, WebhookService};
 use serde_json::{Value, json};
 
-use crate::commands::agent;
+use crate::cli::TableArguments;
+use crate::commands::{agent, org};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{List, Rows, Times, print};
@@ -23,52 +25,48 @@ use arguments::{DeliveriesArguments, ResendArguments};
 /// The number of deliveries that are read at a time.
 const AT_ONCE: u32 = 100;
 
+/// What to do if a delivery is not found, or not sent.
+const DELIVERIES: &str = "list deliveries with `parlance webhook deliveries AGENT`";
+
 /// Runs the command on the configured store, and prints the result. A running server hears of it within a second.
 pub(crate) async fn run(config: &Config, command: WebhookCommand) -> Result<(), Failure> {
     store::with(config, async |store| {
         let webhooks = wiring::webhooks(config, store.clone());
-        let found = async |handle: &str| agent::find(store, handle).await;
+        let (of, now) = (command.of(), webhooks.now());
+        if of.organization {
+            let organizations = wiring::organizations(config, store.clone());
+            let organization = org::named(&organizations, store, &of.agent).await?;
+            return organization::run(&webhooks, &organization, &command).await;
+        }
+        let agent = agent::find(store, &of.agent).await?;
+        let owner = ("agent", agent.handle.as_str());
         match &command {
             WebhookCommand::Set(arguments) => {
-                let agent = found(&arguments.agent).await?;
                 let set = webhooks.set_url(Actor::Operator, agent.owner, agent.id, &arguments.url).await;
                 let set = set.map_err(unchanged)?;
-                let times = Times::of(&arguments.print);
-                show(&agent, &set.webhook, set.is_new, arguments.print.json, &times, &webhooks)
+                show(owner, &set.webhook, None, set.is_new, &arguments.print, now)
             }
             WebhookCommand::Show(arguments) => {
-                let agent = found(&arguments.agent).await?;
                 let webhook = webhooks.find(agent.owner, agent.id).await.map_err(unread)?;
-                show(&agent, &webhook, false, arguments.print.json, &Times::of(&arguments.print), &webhooks)
+                show(owner, &webhook, None, false, &arguments.print, now)
             }
             WebhookCommand::Rotate(arguments) => {
-                let agent = found(&arguments.agent).await?;
                 let revoke = arguments.revoke_previous;
                 let rotated = webhooks.rotate(Actor::Operator, agent.owner, agent.id, revoke).await;
                 let webhook = rotated.map_err(unchanged)?;
-                show(&agent, &webhook, true, arguments.print.json, &Times::of(&arguments.print), &webhooks)
+                show(owner, &webhook, None, true, &arguments.print, now)
             }
             WebhookCommand::Enable(arguments) => {
-                let agent = found(&arguments.agent).await?;
                 let enabled = webhooks.enable(Actor::Operator, agent.owner, agent.id).await;
                 let webhook = enabled.map_err(unchanged)?;
-                show(&agent, &webhook, false, arguments.print.json, &Times::of(&arguments.print), &webhooks)
+                show(owner, &webhook, None, false, &arguments.print, now)
             }
             WebhookCommand::Remove(arguments) => {
-                let agent = found(&arguments.agent).await?;
                 webhooks.remove(Actor::Operator, agent.owner, agent.id).await.map_err(unchanged)?;
-                print(&if arguments.print.json {
-                    json!({ "agent": agent.handle.as_str(), "removed": true }).to_string()
-                } else {
-                    format!("Removed the webhook of '{}'.", agent.handle)
-                })
+                removed(owner, &arguments.print)
             }
-            WebhookCommand::Deliveries(arguments) => {
-                list(&webhooks, &found(&arguments.agent).await?, arguments).await
-            }
-            WebhookCommand::Resend(arguments) => {
-                resend(&webhooks, &found(&arguments.agent).await?, arguments).await
-            }
+            WebhookCommand::Deliveries(arguments) => list(&webhooks, &agent, arguments).await,
+            WebhookCommand::Resend(arguments) => resend(&webhooks, &agent, arguments).await,
         }
     })
     .await
@@ -107,30 +105,45 @@ async fn resend(
     agent: &Agent,
     arguments: &ResendArguments,
 ) -> Result<(), Failure> {
-    let next = "list deliveries with `parlance webhook deliveries AGENT`";
-    let id = WebhookDeliveryId::parse(arguments.id.trim())
-        .ok_or_else(|| Failure::plain(format!("no delivery has the id '{}'", arguments.id)).next(next))?;
-    let resent = webhooks.resend(Actor::Operator, agent.owner, agent.id, id).await;
-    let resent = resent.map_err(|cause| Failure::new("the delivery is not sent again", cause).next(next))?;
-    print(&if arguments.print.json {
-        json!({ "delivery": as_json(&resent, webhooks.now()) }).to_string()
+    let resent = webhooks.resend(Actor::Operator, agent.owner, agent.id, delivery_id(arguments)?).await;
+    let resent =
+        resent.map_err(|cause| Failure::new("the delivery is not sent again", cause).next(DELIVERIES))?;
+    sent_again(resent.id, &as_json(&resent, webhooks.now()), &arguments.print)
+}
+
+fn delivery_id(arguments: &ResendArguments) -> Result<WebhookDeliveryId, Failure> {
+    WebhookDeliveryId::parse(arguments.id.trim())
+        .ok_or_else(|| Failure::plain(format!("no delivery has the id '{}'", arguments.id)).next(DELIVERIES))
+}
+
+fn sent_again(id: WebhookDeliveryId, delivery: &Value, how: &TableArguments) -> Result<(), Failure> {
+    print(&if how.json {
+        json!({ "delivery": delivery }).to_string()
     } else {
-        format!("A running server sends the delivery {} again.", resent.id)
+        format!("A running server sends the delivery {id} again.")
+    })
+}
+
+fn removed((kind, name): (&str, &str), how: &TableArguments) -> Result<(), Failure> {
+    print(&if how.json {
+        json!({ kind: name, "removed": true }).to_string()
+    } else {
+        format!("Removed the webhook of '{name}'.")
     })
 }
 
 fn show(
-    agent: &Agent,
+    (kind, name): (&str, &str),
     webhook: &Webhook,
+    events: Option<&EventFilter>,
     has_new_secret: bool,
-    as_json: bool,
-    times: &Times,
-    webhooks: &WebhookService,
+    how: &TableArguments,
+    now: Timestamp,
 ) -> Result<(), Failure> {
-    let previous = webhook.valid_previous(webhooks.now()).map(|previous| previous.until);
-    if as_json {
+    let previous = webhook.valid_previous(now).map(|previous| previous.until);
+    if how.json {
         let mut shown = json!({
-            "agent": agent.handle.as_str(),
+            kind: name,
             "url": webhook.url.as_str(),
             "status": webhook.status(),
             "failing_since": webhook.failing_since.map(|at| at.to_string()),
@@ -140,18 +153,26 @@ fn show(
             "inserted_at": webhook.created_at.to_string(),
             "updated_at": webhook.updated_at.to_string(),
         });
+        if let Some(events) = events {
+            shown["events"] = json!(events.names());
+        }
         if has_new_secret {
             shown["secret"] = webhook.secret.reveal().into();
         }
         return print(&shown.to_string());
     }
+    let times = Times::of(how);
     let detail = match (webhook.disabled, webhook.failing_since) {
         (Some(disabled), _) => format!(" ({}) {}", disabled.reason.as_str(), times.text(disabled.at)),
         (None, Some(since)) => format!(", all requests have failed since {}", times.text(since)),
         (None, None) => String::new(),
     };
     let state = format!("{}{detail}", webhook.status());
-    let mut lines = vec![webhook.url.as_str().to_owned(), format!("  agent {}, {state}", agent.handle)];
+    let mut lines = vec![webhook.url.as_str().to_owned(), format!("  {kind} {name}, {state}")];
+    lines.extend(events.map(|events| match events.names() {
+        [] => "  all events".to_owned(),
+        names => format!("  events {}", names.join(", ")),
+    }));
     lines.extend(previous.map(|until| format!("  the previous secret is valid until {}", times.text(until))));
     if has_new_secret {
         lines.push(format!("  secret, shown only now: {}", webhook.secret.reveal()));
