@@ -66,7 +66,8 @@ async fn an_operator_manages_the_webhook_of_an_organization() {
     let receiver = Receiver::always(200, "").await;
     let of_ann = |command: &'static str| [command, "ann", "--organization"];
     let events = ["--event", "agent.*", "--event", "key.created"];
-    let set = as_json(&server, &[&["set", "ann", &receiver.url(), "--organization"][..], &events].concat());
+    let url = receiver.url();
+    let set = as_json(&server, &[&["set", "ann", url.as_str(), "--organization"][..], &events].concat());
     assert_eq!(set["events"], json!(["agent.*", "key.created"]));
     let secret = set["secret"].as_str().unwrap().to_owned();
     let bot = ann.register(&server, "Bot").await;
