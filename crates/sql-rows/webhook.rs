@@ -15,7 +15,7 @@ use crate::schema::{organization_webhook_deliveries, organization_webhooks, webh
 
 /// A row with the columns that all webhooks have, and with those of its own table.
 macro_rules! webhook_row {
-    ($row:ident of $table:ident by $key:ident $(, $own:ident: $kind:ty)*) => {
+    ($row:ident of $table:ident by $key:ident $(, $own:ident: $kind:ident $(<$inner:ident>)?)*) => {
         #[derive(Queryable, Selectable, Insertable, AsChangeset)]
         #[diesel(table_name = $table, primary_key($key), treat_none_as_null = true)]
         pub(super) struct $row {
@@ -32,12 +32,12 @@ macro_rules! webhook_row {
             disabled_reason: Option<String>,
             created_at: At,
             updated_at: At,
-            $($own: $kind,)*
+            $($own: $kind $(<$inner>)?,)*
         }
 
         impl $row {
             /// The row of a webhook.
-            fn with($key: Uuid, webhook: &Webhook $(, $own: $kind)*) -> Self {
+            fn with($key: Uuid, webhook: &Webhook $(, $own: $kind $(<$inner>)?)*) -> Self {
                 let disabled = webhook.disabled;
                 let (previous, earlier) = (webhook.previous.first(), webhook.previous.get(1));
                 let secret = |one: &PreviousSecret| one.secret.reveal().to_owned();
