@@ -95,6 +95,7 @@ function Ways({ item, name, onAnswer, onDone }: { item: Item; name: string; onAn
       ))}
       {work && <a class="button plain small" href={`${BASE}/work?flag=${work.flags.join(",")}&agent=${work.agent_id}${chat ? `&room=${chat.id}` : ""}`}>{words.showWork}</a>}
       {isContact && <a class="button plain small" href={`${BASE}/people`}>{w.contacts.title}</a>}
+      {item.kind === "webhook" && item.asker && <a class="button plain small" href={`${BASE}/agents/${item.asker.id}`}>{w.agentPage.webhook}</a>}
     </div>
   );
 }

@@ -1,19 +1,18 @@
-// The webhook of an agent: its state, its deliveries, and what its owner can change.
+// The webhook of an agent or of the organization: its state, its deliveries, and what its owner or an admin can change.
 
 import type { ComponentChildren } from "preact";
 import {
   ApiError, BASE, complain, Confirm, Dot, Field, find as findRoom, Icon, inform, Loading, now, refocus, roomOf, Rows, Section, ShownOnce, since, StateSign, Switch, Time, typed, useConfirm, useEffect, usePaged, useRead, useRef, useState,
   visible, w,
 } from "../shared.ts";
-import type { Id } from "../pure/message.ts";
 import { disabledAfter, latest, SIGNS, stageOf } from "../pure/webhook.ts";
 import type { Paged } from "../store/paged.ts";
-import { deliveries, enable, find, remove, resend, rotate, set, type Changed, type Sent, type Webhook as Shown } from "./webhook.ts";
+import { deliveries, enable, find, remove, resend, rotate, set, type Changed, type Owner, type Sent, type Webhook as Shown } from "./webhook.ts";
 import { words } from "./webhookwords.ts";
 
 const WATCH_MS = 5000;
 
-export function Webhook({ agent }: { agent: Id }) {
+export function Webhook({ agent }: { agent: Owner }) {
   // Nothing is followed while there is none.
   const [isSet, setIsSet] = useState(false);
   const read = useRead(() => find(agent), [agent, isSet], isSet ? WATCH_MS : 0);
@@ -30,11 +29,11 @@ export function Webhook({ agent }: { agent: Id }) {
     if (text) setSecret({ title, text });
   };
   const onEnable = (): void => ask({ deed: words.enable, title: words.enableTitle, text: words.enableText, danger: false, done: words.enabled, run: async () => read.set({ webhook: await enable(agent) }) });
-  const onRemove = (): void => ask({ deed: words.remove, text: words.removeText, done: words.removed, run: async () => { await remove(agent); read.set({ webhook: null }); } });
+  const onRemove = (): void => ask({ deed: words.remove, text: said(agent).removeText, done: words.removed, run: async () => { await remove(agent); read.set({ webhook: null }); } });
   return (
     <Section title={w.agentPage.webhook} action={read.value && <button type="button" class="plain" onClick={() => setAsking("url")}><Icon name={webhook ? "pencil" : "plus"} size={16} />{webhook ? words.change : words.set}</button>}>
       <Loading of={read} />
-      {read.value && !webhook && <p class="hint">{words.none}</p>}
+      {read.value && !webhook && <p class="hint">{said(agent).none}</p>}
       {webhook && (
         <Inside agent={agent} webhook={webhook}>
           {webhook.status === "disabled" && <button type="button" onClick={onEnable}><Icon name="play" size={16} />{words.enable}</button>}
@@ -58,12 +57,14 @@ export function Webhook({ agent }: { agent: Id }) {
   );
 }
 
-function SetUrl({ agent, webhook: current, onDone, onClose }: { agent: Id; webhook: Shown | null; onDone: (changed: Changed) => void; onClose: () => void }) {
+const said = (agent: Owner) => (agent ? words : words.ofOrganization);
+
+function SetUrl({ agent, webhook: current, onDone, onClose }: { agent: Owner; webhook: Shown | null; onDone: (changed: Changed) => void; onClose: () => void }) {
   // As it was when the dialog opened.
   const [webhook] = useState(current);
   const isLost = useRef(false);
   const submit = async (data: FormData): Promise<void> => {
-    let changed = await set(agent, typed(data, "url")).catch((cause: unknown) => {
+    let changed = await set(agent, typed(data, "url"), typed(data, "events").split(/[\s,]+/).filter(Boolean)).catch((cause: unknown) => {
       isLost.current ||= cause instanceof ApiError && cause.isTemporary;
       throw cause;
     });
@@ -74,12 +75,17 @@ function SetUrl({ agent, webhook: current, onDone, onClose }: { agent: Id; webho
   };
   return (
     <Confirm title={webhook ? words.change : words.set} submit={webhook ? w.save : words.set} onSubmit={submit} onClose={onClose}>
-      {fault => <Field label={words.url} hint={words.urlHint} name="url" type="url" required maxLength={2000} autocomplete="off" spellcheck={false} placeholder="https://" defaultValue={webhook?.url ?? ""} data-focus fault={fault("url")} />}
+      {fault => (
+        <>
+          <Field label={words.url} hint={said(agent).urlHint} name="url" type="url" required maxLength={2000} autocomplete="off" spellcheck={false} placeholder="https://" defaultValue={webhook?.url ?? ""} data-focus fault={fault("url")} />
+          {!agent && <Field label={words.events} hint={words.eventsHint} name="events" autocomplete="off" spellcheck={false} defaultValue={webhook?.events?.join(" ") ?? ""} fault={fault("events")} />}
+        </>
+      )}
     </Confirm>
   );
 }
 
-function Inside({ agent, webhook, children }: { agent: Id; webhook: Shown; children: ComponentChildren }) {
+function Inside({ agent, webhook, children }: { agent: Owner; webhook: Shown; children: ComponentChildren }) {
   const list = usePaged<Sent, {}>(cursor => deliveries(agent, cursor), [agent], WATCH_MS);
   const rows = list.rows.value;
   const success = latest(rows, true);
@@ -87,9 +93,10 @@ function Inside({ agent, webhook, children }: { agent: Id; webhook: Shown; child
   const { inserted_at, previous_secret_valid_until: until } = webhook;
   return (
     <>
-      <Standing webhook={webhook} />
+      <Standing webhook={webhook} text={said(agent).disabledText} />
       <dl>
         <dt>{words.url}</dt><dd><code>{visible(webhook.url)}</code></dd>
+        {webhook.events && <><dt>{words.events}</dt><dd>{webhook.events.join(" ") || words.allEvents}</dd></>}
         {success && <><dt>{words.success}</dt><dd><Time at={success} /></dd></>}
         {failure && <><dt>{words.failure}</dt><dd><Time at={failure} /></dd></>}
         <dt>{words.created}</dt><dd><Time at={inserted_at} /></dd>
@@ -102,7 +109,7 @@ function Inside({ agent, webhook, children }: { agent: Id; webhook: Shown; child
   );
 }
 
-function Standing({ webhook }: { webhook: Shown }) {
+function Standing({ webhook, text: next }: { webhook: Shown; text: string }) {
   const { status, failing_since: failing, disabled_at: at, disabled_reason: reason } = webhook;
   const end = disabledAfter(webhook);
   const text = words.statuses[status] ?? status;
@@ -111,18 +118,19 @@ function Standing({ webhook }: { webhook: Shown }) {
       {status === "active" ? <p class="presence"><Dot isOn />{text}</p>
         : <p class={status === "disabled" ? "alarm over" : "alarm"}><Icon name={status === "disabled" ? "circle-x" : "triangle-alert"} size={16} />{text}</p>}
       {end && <p><Time at={failing!} text={words.failing} /> {Date.parse(end) > now.value ? <Time at={end} text={words.disabledAfter} /> : words.disabledSoon}</p>}
-      {at && <p><Time at={at} text={words.disabled} /> {reason && (words.reasons[reason] ?? visible(reason))} {words.disabledText}</p>}
+      {at && <p><Time at={at} text={words.disabled} /> {reason && (words.reasons[reason] ?? visible(reason))} {next}</p>}
     </div>
   );
 }
 
-function Delivery({ agent, one, isOn, list }: { agent: Id; one: Sent; isOn: boolean; list: Paged<Sent, {}> }) {
+function Delivery({ agent, one, isOn, list }: { agent: Owner; one: Sent; isOn: boolean; list: Paged<Sent, {}> }) {
   const [isBusy, setBusy] = useState(false);
-  const { id, chat_room_id: chat, last_status: status, last_error: error, next_attempt_at: next } = one;
+  const { id, last_status: status, last_error: error, next_attempt_at: next } = one;
+  const chat = "event" in one ? "" : one.chat_room_id;
   const room = roomOf(chat);
   // The list of rooms is read in pages, so this one may not be in it yet.
-  useEffect(() => { if (!room) void findRoom(chat).catch(() => undefined); }, [chat]);
-  const title = visible(room?.title ?? w.room.untitled);
+  useEffect(() => { if (chat && !room) void findRoom(chat).catch(() => undefined); }, [chat]);
+  const title = "event" in one ? one.event : visible(room?.title ?? w.room.untitled);
   const stage = stageOf(one);
   const at = one.last_attempt_at ?? one.inserted_at;
   // Once the list is long, it may not say that the request is over.
@@ -136,10 +144,10 @@ function Delivery({ agent, one, isOn, list }: { agent: Id; one: Sent; isOn: bool
   return (
     <li>
       <span class="names">
-        <span class={stage === "failed" ? "name failed" : "name"}><StateSign state={SIGNS[stage]} /> {words.stages[stage] ?? stage}</span> {w.agentWork.in} <a href={`${BASE}/rooms/${chat}?at=${one.message_id}`}>{title}</a>
+        <span class={stage === "failed" ? "name failed" : "name"}><StateSign state={SIGNS[stage]} /> {words.stages[stage] ?? stage}</span> {"event" in one ? title : <>{w.agentWork.in} <a href={`${BASE}/rooms/${chat}?at=${one.message_id}`}>{title}</a></>}
         <span class="hint">{facts.filter(Boolean).map((fact, place) => <>{place > 0 && " · "}{fact}</>)}</span>
       </span>
-      {isOn && <button type="button" class="plain small" aria-disabled={isOff} aria-label={w.of(words.resend, words.resendOf(title, since(at, now.value)))} onClick={press}>{words.resend}</button>}
+      {isOn && <button type="button" class="plain small" aria-disabled={isOff} aria-label={w.of(words.resend, said(agent).resendOf(title, since(at, now.value)))} onClick={press}>{words.resend}</button>}
     </li>
   );
 }

@@ -1,33 +1,39 @@
-// The webhook of an agent, and its delivery log.
+// The webhook of an agent, or of the organization, and its delivery log.
 
 import type { Id } from "../pure/message.ts";
 import { ApiError, call } from "../shared.ts";
-import type { SecretWebhookView, WebhookDeliveryView, WebhookView } from "../wire/api.ts";
+import type { EventDeliveryView, SecretWebhookView, WebhookDeliveryView, WebhookView } from "../wire/api.ts";
 
-export type Webhook = WebhookView;
-export type Sent = WebhookDeliveryView;
+/** An agent, or null for the organization, which is told of its audit log. */
+export type Owner = Id | null;
+export type Webhook = WebhookView & { events?: string[] };
+export type Sent = WebhookDeliveryView | EventDeliveryView;
 /** A webhook, and its secret if that is new. */
 export interface Changed { webhook: Webhook; secret: string | null }
 
-const changed = ({ secret, ...webhook }: SecretWebhookView): Changed => ({ webhook, secret: secret ?? null });
+const changed = ({ secret, ...webhook }: SecretWebhookView & { events?: string[] }): Changed => ({ webhook, secret: secret ?? null });
 
-/** An agent without a webhook has none to be found. */
-export async function find(agent_id: Id): Promise<{ webhook: Webhook | null }> {
+/** An owner without a webhook has none to be found. */
+export async function find(of: Owner): Promise<{ webhook: Webhook | null }> {
   try {
-    return { webhook: (await call("findWebhook", { path: { agent_id } })).data };
+    return { webhook: (await (of ? call("findWebhook", { path: { agent_id: of } }) : call("findOrganizationWebhook", {}))).data };
   } catch (cause) {
     if (cause instanceof ApiError && cause.status === 404) return { webhook: null };
     throw cause;
   }
 }
 
-export const set = async (agent_id: Id, url: string): Promise<Changed> => changed((await call("setWebhook", { path: { agent_id }, body: { url } })).data);
+export const set = async (of: Owner, url: string, events: string[]): Promise<Changed> =>
+  changed((await (of ? call("setWebhook", { path: { agent_id: of }, body: { url } }) : call("setOrganizationWebhook", { body: { url, events } }))).data);
 /** Requests are also signed with earlier secrets for a day, unless these are revoked. */
-export const rotate = async (agent_id: Id, revoke_previous = false): Promise<Changed> =>
-  changed((await call("rotateWebhookSecret", { path: { agent_id }, body: { revoke_previous } })).data);
-export const enable = async (agent_id: Id): Promise<Webhook> => (await call("enableWebhook", { path: { agent_id } })).data;
-export const remove = (agent_id: Id) => call("removeWebhook", { path: { agent_id } });
+export const rotate = async (of: Owner, revoke_previous = false): Promise<Changed> =>
+  changed((await (of ? call("rotateWebhookSecret", { path: { agent_id: of }, body: { revoke_previous } }) : call("rotateOrganizationWebhookSecret", { body: { revoke_previous } }))).data);
+export const enable = async (of: Owner): Promise<Webhook> => (await (of ? call("enableWebhook", { path: { agent_id: of } }) : call("enableOrganizationWebhook", {}))).data;
+export const remove = async (of: Owner): Promise<void> => void await (of ? call("removeWebhook", { path: { agent_id: of } }) : call("removeOrganizationWebhook", {}));
 
-export const deliveries = (agent_id: Id, cursor?: string) =>
-  call("listWebhookDeliveries", { path: { agent_id }, query: { limit: 20, ...(cursor ? { cursor } : {}) } });
-export const resend = async (agent_id: Id, delivery_id: Id): Promise<Sent> => (await call("resendWebhookDelivery", { path: { agent_id, delivery_id } })).data;
+export const deliveries = (of: Owner, cursor?: string) => {
+  const query = { limit: 20, ...(cursor ? { cursor } : {}) };
+  return of ? call("listWebhookDeliveries", { path: { agent_id: of }, query }) : call("listOrganizationWebhookDeliveries", { query });
+};
+export const resend = async (of: Owner, delivery_id: Id): Promise<Sent> =>
+  (await (of ? call("resendWebhookDelivery", { path: { agent_id: of, delivery_id } }) : call("resendOrganizationWebhookDelivery", { path: { delivery_id } }))).data;

@@ -61,4 +61,15 @@ export const words = {
   resend: "Resend",
   resendOf: (room: string, time: string) => `message in ${room}, ${time}`,
   resent: "The delivery is being sent again.",
+
+  events: "Events",
+  eventsHint: "Actions such as agent.deleted and areas such as agent.*, separated by spaces. All, if it is empty.",
+  allEvents: "all",
+  ofOrganization: {
+    none: "The server can send each entry of the audit log to a URL of yours.",
+    urlHint: "Each event is sent there as a signed POST request.",
+    removeText: "Requests to this URL stop, and the delivery log is deleted.",
+    disabledText: "Events wait. When the receiver works again, enable the webhook, or change its URL.",
+    resendOf: (event: string, time: string) => `${event}, ${time}`,
+  },
 };

@@ -280,7 +280,7 @@ export const inbox = {
   noneText: "Questions of agents, approvals, failed work, and contact requests appear here.",
   kinds: {
     question: "Question", assumption: "Assumption", failure: "Failure", review: "Review", approval: "Approval", deadline: "Missed deadline", held: "Held messages",
-    budget: "Budget", work: "Work", contact_request: "Contact request",
+    budget: "Budget", work: "Work", contact_request: "Contact request", webhook: "Webhook",
   } as Record<string, string>,
   someone: "someone",
   blocking: "cannot go on without you",

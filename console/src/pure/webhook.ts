@@ -17,7 +17,7 @@ export function hasSucceeded({ last_status: status, last_error: error }: Pick<We
 }
 
 /** The latest time at which a request succeeded or failed, among these deliveries. */
-export function latest(sent: readonly WebhookDeliveryView[], isSuccess: boolean): string | null {
+export function latest(sent: readonly Pick<WebhookDeliveryView, "last_status" | "last_error" | "last_attempt_at">[], isSuccess: boolean): string | null {
   const times = sent.filter(one => hasSucceeded(one) === isSuccess).flatMap(one => one.last_attempt_at ?? []);
   return times.sort((a, b) => Date.parse(a) - Date.parse(b)).at(-1) ?? null;
 }

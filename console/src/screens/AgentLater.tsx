@@ -1,4 +1,4 @@
-// A section on the page of an agent whose script is loaded later.
+// A section on the page of an agent or of the organization whose script is loaded later.
 
 import type { ComponentChildren } from "preact";
 import { Section } from "../parts/Page.tsx";

@@ -17,7 +17,9 @@ import { now } from "../store/now.ts";
 import { inform } from "../store/notices.ts";
 import { change, isAdmin, isAlone, leave, load, organization } from "../store/organization.ts";
 import type { OrganizationView } from "../wire/api.ts";
+import { hasWebhooks } from "../wire/session.ts";
 import { w } from "../words.ts";
+import { AgentLater } from "./AgentLater.tsx";
 import { Audit } from "./Audit.tsx";
 import { Limits } from "./Limits.tsx";
 import { Members } from "./Members.tsx";
@@ -45,7 +47,13 @@ function Tab({ tab, one }: { tab: string; one: OrganizationView }) {
   if (tab === "limits") return <Limits />;
   if (tab === "audit") return <Audit />;
   if (tab === "usage") return <section class="sheet"><p class="hint">{w.usage.introAll}</p><Usage ofAll groups={["agent", "owner", "room", "tree", "day", "model"]} /></section>;
-  return <><State one={one} /><Members /><Plan one={one} />{!isAlone.value && <Leave />}</>;
+  return (
+    <>
+      <State one={one} /><Members /><Plan one={one} />
+      {isAdmin.value && hasWebhooks.value && <AgentLater title={w.agentPage.webhook}>{({ Webhook }) => <Webhook agent={null} />}</AgentLater>}
+      {!isAlone.value && <Leave />}
+    </>
+  );
 }
 
 function State({ one: { pause } }: { one: OrganizationView }) {
