@@ -10,8 +10,8 @@ use domain::message::{AppendRefused, Appended, NewMessage};
 use uuid::Uuid;
 
 use super::batch::{self, DecidedAppends};
-use super::optimistic::{self, VersionCache};
-use super::{cause, hold, locked};
+use super::optimistic::VersionCache;
+use super::{cause, hold, locked, one_statement};
 use crate::error::Fault;
 use crate::group_commit::{self, BatchOutcome, BatchWork, LockWait};
 use crate::run::Db;
@@ -48,7 +48,7 @@ impl BatchWork for Messages {
     }
 
     async fn write_cached_on(&self, db: &Db, decided: &mut DecidedAppends) -> Result<bool, Fault> {
-        optimistic::write_on(db, decided).await
+        one_statement::write_on(db, decided).await
     }
 
     async fn decide_on(
@@ -82,6 +82,7 @@ impl BatchWork for Messages {
 
     fn learn(&self, decided: &DecidedAppends, outcome: BatchOutcome) {
         let mut cache = self.cache();
+        cache.record_statement(decided);
         match outcome {
             BatchOutcome::Committed { connections } => cache.store(decided, connections),
             BatchOutcome::Conflict => cache.record_conflict(decided),

@@ -23,6 +23,7 @@ use uuid::Uuid;
 
 use super::cause::Causes;
 use super::foreign::{self, Holding};
+use super::one_statement::BatchStatement;
 use super::{hold, insert, title};
 use crate::chat::row::{foreign_policy, max_hops, member_state, respond_within};
 use crate::error::Fault;
@@ -54,6 +55,8 @@ pub(crate) struct DecidedAppends {
     activated: BTreeSet<MemberKey>,
     /// The row version of the written chats; `None` if there is none.
     pub(super) version: Option<String>,
+    /// The statement that writes it, if it was decided on cached chats.
+    pub(super) statement: BatchStatement,
 }
 
 /// A chat of the batch.
@@ -372,8 +375,9 @@ impl BatchChat {
 impl DecidedAppends {
     /// An undecided batch.
     pub(super) fn on(chats: HashMap<ChatId, BatchChat>, members: Members) -> Self {
-        let (outcomes, holding, activated) = (Vec::new(), Holding::default(), BTreeSet::new());
-        Self { outcomes, chats, members, holding, files: HashMap::new(), activated, version: None }
+        let (outcomes, holding, files) = (Vec::new(), Holding::default(), HashMap::new());
+        let (activated, version, statement) = (BTreeSet::new(), None, BatchStatement::default());
+        Self { outcomes, chats, members, holding, files, activated, version, statement }
     }
 
     /// The chats that are written.
@@ -450,7 +454,8 @@ pub(super) async fn write_on(
     let accepted = news.iter().zip(&decided.outcomes).filter(|(_, outcome)| outcome.is_ok());
     let made = accepted.filter_map(|(new, _)| Some((new.keyed.as_ref()?, RecordId::from(new.id), new.now)));
     idempotency_record::record_all_on(db, &made.collect::<Vec<_>>()).await?;
-    activate_on(db, &decided.activated).await?;
+    let (chats, who) = columns(&decided.activated);
+    insert::activate_on(db, chats, who).await?;
     let titlings = decided.chats.values_mut().filter_map(|chat| chat.titling.take()).collect::<Vec<_>>();
     let kept = decided.outcomes.iter().flatten().collect::<Vec<_>>();
     let messages = insert::messages_on(db, &kept);
@@ -479,22 +484,5 @@ pub(super) async fn write_on(
             appended.titled = title::give_on(db, chat_id, id, titling).await?;
         }
     }
-    Ok(())
-}
-
-const ACTIVATE: &str = "UPDATE participants SET status = 'active' FROM unnest(?, ?) AS shown (chat_id, who) \
-     WHERE participants.chat_id = shown.chat_id AND participants.participant_id = shown.who \
-     AND participants.status = 'inactive' AND participants.left_at IS NULL";
-
-async fn activate_on(mut db: &Db, members: &BTreeSet<MemberKey>) -> Result<(), Fault> {
-    if members.is_empty() {
-        return Ok(());
-    }
-    let (chats, who) = columns(members);
-    statement::<()>(ACTIVATE)
-        .bind::<Array<SqlUuid>, _>(chats)
-        .bind::<Array<SqlUuid>, _>(who)
-        .execute(&mut db)
-        .await?;
     Ok(())
 }

@@ -22,9 +22,16 @@ use crate::statement::statement;
 /// The largest hop of a cause: one more is the largest of the column.
 const MAX_HOP: i32 = i32::MAX - 1;
 
+/// The text of [`COLUMNS`].
+macro_rules! cause_columns {
+    () => {
+        "cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin"
+    };
+}
+pub(super) use cause_columns;
+
 /// The columns of a [`CauseColumns`], and the one of the origin.
-pub(super) const COLUMNS: &str =
-    "cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin";
+pub(super) const COLUMNS: &str = cause_columns!();
 
 /// The SQL types of a [`CauseColumns`].
 pub(crate) type CauseTypes = (

@@ -9,13 +9,36 @@ use domain::id::ChatId;
 use domain::message::{Appended, ChatState};
 use uuid::Uuid;
 
-use super::cause::{self, Causes};
+use super::cause::{self, Causes, cause_columns};
 use super::record_key::RecordKeys;
 use super::row::{CauseColumns, mentions_column};
 use crate::error::Fault;
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::statement::{Statement, statement};
+
+/// Inserts messages; the values of the [columns of the cause](cause::COLUMNS) follow.
+const INSERT: &str = concat!(
+    "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
+     metadata, respond_by, created_at, updated_at, ",
+    cause_columns!(),
+    ") SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, \
+     new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, "
+);
+
+/// The given messages as rows; [`bind_messages`] binds the values.
+const NEW: &str = "FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+     AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
+     respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent, is_foreign, \
+     labels_foreign)";
+
+/// Inserts messages whose senders have no open attempts; [`bind_messages`] binds the values.
+pub(super) static CAUSELESS_MESSAGES: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{INSERT}new.cause_id, new.root_id, new.hop, new.originator_id, new.originator_kind, NULL::boolean, \
+         new.traceparent, CASE WHEN new.is_foreign THEN new.labels_foreign END {NEW}"
+    )
+});
 
 /// Inserts messages from columns; [`bind_messages`] binds the values. The rule of the cause is
 /// [`or_observed`](domain::message::Cause::or_observed), that of the trace
@@ -26,23 +49,13 @@ pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
         |column: &str| format!("CASE WHEN new.root_id IS NULL THEN found.{column} ELSE new.{column} END");
     let span = "substr(new.id::text, 20, 4) || substr(new.id::text, 25)";
     format!(
-        "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
-         metadata, respond_by, created_at, updated_at, {columns}) \
-         SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, \
-         new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, \
-         {cause_id}, {root_id}, greatest(new.hop, found.hop), {originator_id}, {originator_kind}, \
+        "{INSERT}{cause_id}, {root_id}, greatest(new.hop, found.hop), {originator_id}, {originator_kind}, \
          CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END, \
          CASE WHEN new.root_id IS NULL AND found.traceparent IS NOT NULL \
          AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = {span}) \
          THEN substr(found.traceparent, 1, 36) || {span} || substr(found.traceparent, 53) ELSE new.traceparent END, \
          CASE WHEN found.is_foreign OR new.is_foreign AND (new.root_id IS NOT NULL OR found.root_id IS NULL) \
-         THEN new.labels_foreign END \
-         FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-         AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
-         respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent, is_foreign, \
-         labels_foreign) \
-         CROSS JOIN LATERAL ({of_attempts}) AS found",
-        columns = cause::COLUMNS,
+         THEN new.labels_foreign END {NEW} CROSS JOIN LATERAL ({of_attempts}) AS found",
         cause_id = given("cause_id"),
         root_id = given("root_id"),
         originator_id = given("originator_id"),
@@ -108,6 +121,23 @@ pub(super) async fn update_chats_on(
 ) -> Result<Option<String>, Fault> {
     let written = statement::<Text>(format!("{UPDATE_CHATS} RETURNING chats.xmin::text"));
     Ok(bind_chats(written, chats).load::<String>(&mut db).await?.pop())
+}
+
+const ACTIVATE: &str = "UPDATE participants SET status = 'active' FROM unnest(?, ?) AS shown (chat_id, who) \
+     WHERE participants.chat_id = shown.chat_id AND participants.participant_id = shown.who \
+     AND participants.status = 'inactive' AND participants.left_at IS NULL";
+
+/// Makes the memberships of senders active.
+pub(super) async fn activate_on(mut db: &Db, chats: Vec<Uuid>, who: Vec<Uuid>) -> Result<(), Fault> {
+    if who.is_empty() {
+        return Ok(());
+    }
+    statement::<()>(ACTIVATE)
+        .bind::<Array<SqlUuid>, _>(chats)
+        .bind::<Array<SqlUuid>, _>(who)
+        .execute(&mut db)
+        .await?;
+    Ok(())
 }
 
 pub(super) fn bind_messages<'m, Row>(

@@ -13,6 +13,7 @@ pub(crate) mod hold;
 mod insert;
 pub(crate) mod load;
 mod locked;
+mod one_statement;
 mod optimistic;
 pub(crate) mod record_key;
 mod retention;

@@ -12,26 +12,18 @@
 //! of lost transactions again.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
 use std::time::Duration;
 
-use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
-use diesel_async::RunQueryDsl;
 use domain::attention::AttentionEffect;
 use domain::chat::MemberState;
-use domain::delivery::HeldBy;
 use domain::id::{AgentId, ChatId};
-use domain::message::{Appended, ChatState, NewMessage};
+use domain::message::{ChatState, NewMessage};
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::batch::{BatchChat, DecidedAppends, MemberKey, wanted};
-use super::{cause, foreign, hold, insert};
-use crate::chat::row::max_hops_column;
-use crate::error::Fault;
-use crate::row;
-use crate::run::{Db, durable};
-use crate::statement::statement;
+use super::foreign;
+use super::one_statement::ShortBatches;
 
 /// The maximum size of the cache, in chats and memberships; about thirty megabytes.
 const CAPACITY: usize = 200_000;
@@ -53,6 +45,7 @@ pub(super) struct VersionCache {
     size: usize,
     /// Number of connections made when the first entry was stored.
     connections: u64,
+    short: ShortBatches,
 }
 
 struct CachedChat {
@@ -104,7 +97,16 @@ impl VersionCache {
             let outcome = decided.decide(index, new);
             decided.outcomes.push(outcome);
         }
-        decided.is_plain().then_some(decided)
+        if !decided.is_plain() {
+            return None;
+        }
+        decided.statement = self.short.next(decided.outcomes.iter().flatten());
+        Some(decided)
+    }
+
+    /// Records by which statement the batch was written.
+    pub(super) fn record_statement(&mut self, decided: &DecidedAppends) {
+        self.short.learn(decided.statement);
     }
 
     /// Returns whether the batch avoids the optimistic path because of a recent conflict in one of
@@ -197,87 +199,6 @@ impl VersionCache {
         self.holding.clear();
         self.size = 0;
     }
-}
-
-/// Locks the rows of the chats to the end of the statement, without waiting: a locked row and a row
-/// with another version are conflicts.
-const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organization_id, seen.max_hops, seen.foreign_policy \
-     FROM unnest(?, ?, ?, ?) AS seen (id, version, max_hops, foreign_policy) JOIN chats ON chats.id = seen.id \
-     WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
-     FOR NO KEY UPDATE OF chats SKIP LOCKED)";
-
-/// Checks that all rows are locked, that no addressed agent belongs to an organization with the policy `hold` or an
-/// exceeded budget, that no plan limits messages or forbids more bytes, and that no organization is paused, or has another
-/// limit of hops or another policy than it had. `durable` is counted only because PostgreSQL does not run a part of a
-/// statement that nothing refers to.
-static GUARD: LazyLock<String> = LazyLock::new(|| {
-    let holding = foreign::HOLDING;
-    format!(
-        "guard AS MATERIALIZED (SELECT (SELECT count(*) FROM locked) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
-     SELECT 1 FROM (SELECT DISTINCT organization_id AS id, max_hops, foreign_policy FROM locked) AS own \
-     JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
-     WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes \
-     OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS DISTINCT FROM own.max_hops \
-     OR coalesce(organizations.foreign_policy, 'label') <> own.foreign_policy) \
-     AND NOT EXISTS ({holding}) AS may_write)"
-    )
-});
-
-/// The statement is a transaction of its own, and requests a durable commit like every other (`begin!`).
-const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
-
-static WRITE: LazyLock<String> = LazyLock::new(|| {
-    let (messages, deliveries, chats) =
-        (&*insert::MESSAGES, &*insert::GUARDED_DELIVERIES, insert::UPDATE_CHATS);
-    let (held, record) = (hold::HELD, hold::RECORD);
-    let (columns, has_cause, guard) = (cause::COLUMNS, insert::HAS_CAUSE, &*GUARD);
-    format!(
-        "WITH {DURABLE}, {LOCKED}, {guard}, \
-         message AS ({messages} WHERE (SELECT may_write FROM guard) RETURNING id, chat_id, sequence, created_at, {columns}), \
-         held AS MATERIALIZED ({held}), hold AS ({record}), \
-         delivery AS ({deliveries} WHERE (SELECT may_write FROM guard)), \
-         chat AS ({chats} AND (SELECT may_write FROM guard) RETURNING chats.xmin) \
-         SELECT xmin::text, message.id, {columns}, message.held_by FROM (SELECT xmin FROM chat LIMIT 1) AS written \
-         LEFT JOIN (SELECT message.*, held.held_by FROM message LEFT JOIN held ON held.id = message.id) AS message \
-         ON {has_cause} OR message.held_by IS NOT NULL"
-    )
-});
-
-/// Writes and commits a batch that was decided on cached chats. Returns `false` after a conflict:
-/// nothing is written then.
-pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<bool, Fault> {
-    let messages = decided.outcomes.iter().flatten().collect::<Vec<&Appended>>();
-    let (ids, versions) = decided
-        .written()
-        .map(|(id, chat)| (id.uuid(), chat.version.as_str()))
-        .unzip::<_, _, Vec<_>, Vec<_>>();
-    let max_hops = decided.written().map(|(_, chat)| chat.state.organization_max_hops.map(max_hops_column));
-    let policies = decided.written().map(|(_, chat)| chat.state.foreign.as_str());
-    let addressed = foreign::addressed(messages.iter().flat_map(|appended| &appended.message.mentions));
-    let over_budget = foreign::over_budget(messages.iter().map(|appended| &appended.exceeded));
-    let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-    let statement = statement::<(Text, Nullable<SqlUuid>, cause::Types, Nullable<Text>)>(WRITE.as_str())
-        .bind::<Array<SqlUuid>, _>(ids)
-        .bind::<Array<Text>, _>(versions)
-        .bind::<Array<Nullable<Integer>>, _>(max_hops.collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(policies.collect::<Vec<_>>())
-        .bind::<BigInt, _>(count)
-        .bind::<Array<SqlUuid>, _>(addressed)
-        .bind::<Array<SqlUuid>, _>(over_budget.clone())
-        .bind::<Array<SqlUuid>, _>(over_budget);
-    let statement = insert::bind_messages(statement, &messages)?;
-    let statement = hold::bind_limits(statement, decided.outcomes.iter().flatten());
-    let statement = insert::bind_deliveries(statement, &messages);
-    let statement = insert::bind_chats(statement, decided.written().map(|(id, chat)| (id, &chat.state)));
-    let written = statement.load::<(String, Option<Uuid>, cause::Columns, Option<String>)>(&mut db).await?;
-    decided.version = written.as_slice().first().map(|(version, ..)| version.clone());
-    let held =
-        written.iter().filter_map(|(_, message, _, held_by)| Some((*message.as_ref()?, held_by.as_ref()?)));
-    let held = held.map(|(message, by)| Ok((message, row::word(by, HeldBy::parse)?)));
-    let held = held.collect::<Result<HashMap<Uuid, HeldBy>, Fault>>()?;
-    let causes = written.into_iter().filter_map(|(_, message, cause, _)| Some((message?, cause)));
-    decided.follow(&cause::by_message(causes)?, |message, _| held.get(&message).copied());
-    Ok(decided.version.is_some())
 }
 
 #[cfg(test)]
