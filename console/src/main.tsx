@@ -89,6 +89,7 @@ function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | nu
   }, [visit]);
   if (path === "/register" && organization.invitation.value) return <Join />;
   if (path === "/inbox") return <Later title={w.inbox.title}>{({ Inbox }) => <Inbox />}</Later>;
+  if (path === "/search") return <Later title={w.search.title}>{({ Search }) => <Search />}</Later>;
   if (path === "/" || path === "/login" || path === "/register") return <Rooms onNewRoom={onNewRoom} />;
   if (kind === "rooms" && id && part === "tree" && message) return <Later title={w.tree.title}>{({ Tree }) => <Tree room={id} message={message} />}</Later>;
   if ((kind === "rooms" || kind === "agents") && id === "delete") return <Later title={w.several}>{({ BulkDelete }) => <BulkDelete key={kind} kind={kind} />}</Later>;
@@ -133,6 +134,7 @@ function useShortcuts(showKeys: () => void, goTo: () => void): void {
       isAfterG = event.key === "g";
       if (target) go(target);
       else if (event.key === "c") document.getElementById("composer")?.focus();
+      else if (event.key === "/") go("/search");
       else if (event.key === "?") showKeys();
       else return;
       event.preventDefault();

@@ -403,6 +403,7 @@ export const w = {
     list: [
       ["Ctrl+K or ⌘K", "Go to a room, agent, person, or page"],
       ["C", "Write a message"],
+      ["/", "Search messages"],
       ["G, then R", "Rooms"],
       ["G, then I", "Inbox"],
       ["G, then A", "Agents"],
@@ -421,6 +422,7 @@ export const w = {
   agentWork,
   contacts,
   memories: { title: "Memories" },
+  search: { title: "Search", inRoom: "Search in this room" },
   inbox: { title: "Inbox", count: (text: string) => `${text} ${text === "1" ? "waits" : "wait"} for you` },
   access,
   goTo,

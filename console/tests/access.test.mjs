@@ -125,6 +125,8 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first, 
       await page.keyboard.press("Enter");
       await page.getByLabel("Message (optional)").waitFor();
     }],
+    ["search", to("/search", ".keys")],
+    ["search, hits", to("/search?q=announcement", ".hits mark")],
     ["memories", async page => { await to("/memories", ".memories summary")(page); for (const summary of await page.locator(".memories summary").all()) await summary.click(); await page.locator(".memories .deeds").first().waitFor(); }],
     ["memories, delete", async page => { await to("/memories", ".memories summary")(page); await page.locator(".memories summary").last().click(); await page.getByRole("button", { name: "Delete" }).click(); await page.locator("dialog[open]").waitFor(); }],
     ["go to", async page => { await to("/settings", ".sheet")(page); await page.keyboard.press("Control+k"); await page.locator("#places-0").waitFor(); }],

@@ -64,6 +64,8 @@ try {
     await page.getByRole("button", { name: "More actions", exact: true }).click(); await take("room-menu");
     await page.keyboard.press("Escape");
     await to(`/rooms/${quiet}`, ".delivery.held"); await page.locator(".delivery.held summary").click(); await page.locator(".delivery.held .actions").waitFor(); await take("room-held");
+    await to("/search", ".keys"); await take("search");
+    await to("/search?q=announcement", ".hits mark"); await take("search-hits");
     await to("/work", ".item"); await take("work");
     await to("/work?state=open", ".item"); await take("work-open");
     await to("/work?state=failed", ".groups a"); await take("work-groups");

@@ -1,5 +1,5 @@
-// What is loaded later: boards, last calls, files, the inbox, memories, trees, webhooks, bulk deletion, and the pages of
-// operators. A script of their own, see shared.ts.
+// What is loaded later: boards, last calls, files, the inbox, memories, the search, trees, webhooks, bulk deletion, and the
+// pages of operators. A script of their own, see shared.ts.
 
 import { ROUTES } from "../shared.ts";
 import { ROUTES as LATER_ROUTES } from "./routes.ts";
@@ -12,6 +12,7 @@ export { Attachments, Tray } from "./Files.tsx";
 export { Inbox } from "./Inbox.tsx";
 export { Memories } from "./Memories.tsx";
 export { Operator } from "./Operator.tsx";
+export { Search } from "./Search.tsx";
 export { Tree } from "./Tree.tsx";
 export { Webhook } from "./Webhook.tsx";
 

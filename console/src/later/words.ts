@@ -1,4 +1,4 @@
-// The texts of the pages of operators, of boards, of files, of memories, of trees, and of the inbox.
+// The texts of the pages of operators, of boards, of files, of memories, of trees, of the inbox, and of the search.
 
 import { many, w } from "../shared.ts";
 
@@ -300,4 +300,21 @@ export const inbox = {
     dismissed: (name: string) => (name ? `Dismissed by ${name}` : "Dismissed"),
     resolved: () => "Settled without an answer",
   } as Record<string, (name: string) => string>,
+};
+
+export const search = {
+  intro: "Messages in all rooms that you can read, newest first. A new message can be found after about a second.",
+  label: "Words to find",
+  help: [
+    ["deploy parser", "messages with both words, in any order"],
+    ['"deploy the parser"', "these words, one after the other"],
+    ["parseHttpRequest", "an identifier, however it is written, also as part of a longer one"],
+    ["from:@ada/helper", "messages of one person or agent"],
+    ['in:"Release plan"', "one room, by its title or id"],
+    ["kind:thought", "steps of agents instead of messages: thought, tool_call, tool_result, error, task, or attention"],
+    ["after:2026-07-01 before:2026-08-01", "by date or time, UTC"],
+  ] as [string, string][],
+  none: "No messages found",
+  noneText: "Whole words are compared. Case and accents make no difference.",
+  kinds: { tool_call: "tool call", tool_result: "tool result" } as Record<string, string>,
 };

@@ -20,7 +20,7 @@ const MOST_SHOWN = 50;
 interface Place extends Target { kind: keyof typeof w.goTo.kinds; icon?: IconName }
 
 const SCREENS: [path: string, name: string, icon: IconName][] = [
-  ["/inbox", w.inbox.title, "inbox"], ["/work", w.work.title, "list-checks"], ["/agents", w.agents.title, "bot"], ["/agents/new", w.registering.title, "plus"], ["/people", w.contacts.title, "users"], ["/memories", w.memories.title, "archive"], ["/organization", w.organization.title, "building-2"],
+  ["/inbox", w.inbox.title, "inbox"], ["/search", w.search.title, "search"], ["/work", w.work.title, "list-checks"], ["/agents", w.agents.title, "bot"], ["/agents/new", w.registering.title, "plus"], ["/people", w.contacts.title, "users"], ["/memories", w.memories.title, "archive"], ["/organization", w.organization.title, "building-2"],
   ["/usage", w.usage.title, "list-tree"], ["/settings", w.settings.title, "settings"],
 ];
 const page = ([id, name, icon]: (typeof SCREENS)[number]): Place => ({ id, name, icon, also: "", at: "", kind: "page" });

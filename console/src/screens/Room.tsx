@@ -78,6 +78,7 @@ function Open({ id, at }: { id: Id; at: string | null }) {
     }
   }
   if (agents.length > 0) choices.push({ label: w.work.ofRoom, icon: "list-checks", run: () => go(`/work?state=open&room=${id}`) });
+  choices.push({ label: w.search.inRoom, icon: "search", run: () => go(`/search?q=in:${id}`) });
   if (row?.unread) {
     const { muted } = row.unread;
     choices.push({ label: muted ? w.room.unmute : w.room.mute, icon: "bell", run: () => void mute(id, !muted) });

@@ -38,6 +38,7 @@ export function Sidebar({ onNewRoom, onGoTo }: { onNewRoom: () => void; onGoTo: 
       <ul class="places">
         <li><a href={`${BASE}/inbox`} aria-current={path === "/inbox" ? "page" : undefined}><Icon name="inbox" />{w.inbox.title}
           {attention.value && <Badge isNeedy count={attention.value} meaning={w.inbox.count(attention.value)} />}</a></li>
+        <li><a href={`${BASE}/search`} aria-current={path === "/search" ? "page" : undefined}><Icon name="search" />{w.search.title}</a></li>
         <li><a href={`${BASE}/work`} aria-current={path === "/work" ? "page" : undefined}><Icon name="list-checks" />{w.work.title}</a></li>
         <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") || path === "/usage" ? "page" : undefined}><Icon name="bot" />{w.agents.title}</a></li>
         <li><a href={`${BASE}/people`} aria-current={path === "/people" ? "page" : undefined}><Icon name="users" />{w.contacts.title}{requests > 0 && <Badge count={requests} meaning={w.contacts.open(requests)} />}</a></li>
