@@ -38,6 +38,7 @@ mod query_plans;
 mod row;
 mod run;
 mod schema;
+mod search;
 mod secret;
 mod statement;
 mod status;

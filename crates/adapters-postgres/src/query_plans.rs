@@ -12,6 +12,7 @@ mod ledger;
 mod lists;
 mod operator;
 mod pushes;
+mod search;
 mod webhooks;
 mod work;
 

@@ -32,6 +32,7 @@ mod query_plans;
 mod reader;
 mod row;
 mod schema;
+mod search;
 mod secret;
 mod statement;
 mod status;

@@ -13,6 +13,7 @@ mod memories;
 mod million;
 mod operator;
 mod pushes;
+mod search;
 mod webhooks;
 
 use std::cell::RefCell;
@@ -162,8 +163,8 @@ impl Overheard {
     }
 }
 
-/// Returns whether the step reads a list that is a value of the statement: the store has no other
-/// virtual tables.
+/// Returns whether the step reads a list that is a value of the statement, or the full-text index: the store has no
+/// other virtual tables.
 fn is_list(step: &str) -> bool {
     step.starts_with("SCAN") && step.contains(" VIRTUAL TABLE ")
 }

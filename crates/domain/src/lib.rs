@@ -16,6 +16,7 @@
 //! - [`memory`]: memories of agents, with subjects and scopes;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
 //! - [`attention`]: what waits for a human, in one list;
+//! - [`search`]: finding messages by their words;
 //! - [`work`]: open deliveries, as seen by those who are responsible for the agents;
 //! - [`push`]: push notifications of what happens to the tasks of A2A;
 //! - [`foreign`]: what follows from messages of other organizations;
@@ -75,6 +76,7 @@ pub mod peer;
 pub mod plan;
 pub mod ports;
 pub mod push;
+pub mod search;
 pub mod secret;
 pub mod services;
 pub mod status;

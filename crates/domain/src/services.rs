@@ -31,6 +31,7 @@ use crate::peer::{PeerRepository, PeerService};
 use crate::plan::{PlanName, PlanRepository, PlanService};
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
 use crate::push::{PushEvents, PushPorts, PushRepository, PushService, PushSet};
+use crate::search::{IndexQueue, IndexedEvents, SearchRepository, SearchService};
 use crate::secret::SecretRepository;
 use crate::status::StatusRepository;
 use crate::usage::{Prices, UsageRepository, UsageService};
@@ -76,6 +77,7 @@ repositories!(
     PeerRepository,
     PlanRepository,
     PushRepository,
+    SearchRepository,
     SecretRepository,
     StatusRepository,
     UsageRepository,
@@ -179,6 +181,8 @@ pub struct Services {
     pub contacts: Arc<ContactService>,
     /// What waits for a human.
     pub attention: Arc<AttentionService>,
+    /// Searching messages.
+    pub search: Arc<SearchService>,
     /// The work that agents owe.
     pub work: Arc<WorkService>,
     /// What organizations let their agents use.
@@ -205,6 +209,8 @@ impl Services {
         let events = Arc::new(WebhookEvents::new(webhook_set.clone(), events));
         let push_set = Arc::<PushSet>::default();
         let events = Arc::new(PushEvents::new(push_set.clone(), events));
+        let to_index = Arc::<IndexQueue>::default();
+        let events = Arc::new(IndexedEvents::new(to_index.clone(), events));
         let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), events));
         let tokens = TokenService::new(store.clone(), clock.clone(), ports.tokens, callers.clone());
         let tokens = Arc::new(tokens);
@@ -334,6 +340,7 @@ impl Services {
             chats: Arc::new(chats),
             messages,
             attention: Arc::new(attention),
+            search: Arc::new(SearchService::new(store.clone(), to_index, clock.clone())),
             boards: Arc::new(boards),
             bulk_deletions: Arc::new(bulk_deletions),
             files: Arc::new(files),

@@ -61,6 +61,7 @@ fn endpoints() -> Vec<Endpoint> {
             .query::<handlers::peer::DirectoryQuery>()
             .lists::<ListedAgentView<'_>, PageMetadata>(),
     ];
+    all.extend(handlers::search::endpoints::<AgentAuth>());
     all.extend(chat_endpoints());
     all.extend(handlers::board::endpoints::<AgentAuth>());
     all.extend(handlers::file::endpoints::<AgentAuth>());

@@ -89,6 +89,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(organization_endpoints());
     all.extend(work::endpoints());
     all.extend(attention::endpoints());
+    all.extend(handlers::search::endpoints::<UserAuth>());
     all.extend(usage_endpoints());
     all.extend(control::endpoints());
     all.extend(webhook::endpoints());

@@ -14,6 +14,7 @@ mod file;
 mod outage;
 mod password;
 mod request;
+mod search;
 mod span;
 mod store;
 mod webhook;
@@ -28,6 +29,7 @@ pub use request::{
     RequestTotals, connection_refused, refused, request, request_totals, spans_dropped, spans_sent,
     stalled_connection,
 };
+pub use search::{indexed, search_behind};
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
 pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
 pub use webhook::{WebhookResult, push_sent, webhook_backlog, webhook_sent, webhooks_in_flight};
@@ -160,6 +162,11 @@ figures! {
         "Passwords hashed, for storing or checking them.";
     PASSWORD_HASHES_NOW = "parlance_password_hashes_in_progress", Kind::Gauge,
         "Passwords being hashed.";
+    SEARCH_INDEXED = "parlance_search_indexed_total", Kind::Counter,
+        "Messages that this server has indexed for searches.";
+    SEARCH_BEHIND = "parlance_search_behind", Kind::Gauge,
+        "Messages that were not indexed for searches when all rooms were last examined. All servers on one \
+         database report nearly the same number: aggregate with max.";
     SPANS_SENT = "parlance_spans_sent_total", Kind::Counter, "Spans that the trace collector accepted.";
     SPANS_DROPPED = "parlance_spans_dropped_total", Kind::Counter,
         "Spans dropped because the trace collector did not accept them in time.";
@@ -175,6 +182,7 @@ pub fn begin() {
     file::begin();
     password::begin();
     request::begin();
+    search::begin();
     store::begin();
     webhook::begin();
 }

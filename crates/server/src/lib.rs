@@ -26,6 +26,7 @@ mod operator;
 mod output;
 pub mod passwords;
 mod progress;
+mod search_index;
 mod static_files;
 pub mod store;
 mod system;

@@ -33,6 +33,7 @@ use crate::adapters::SystemClock;
 use crate::config::Config;
 use crate::erasure_clock::ErasureClock;
 use crate::metrics;
+use crate::search_index::keep_index;
 use crate::store::Store;
 use crate::wiring::Wiring;
 
@@ -76,6 +77,7 @@ pub(crate) fn start(
     if wiring.services.boards.is_on() {
         tasks.spawn(announce_counts(wiring.services.boards.clone()));
     }
+    tasks.spawn(keep_index(wiring.services.search.clone()));
     tasks.spawn(delete_in_bulk(wiring.services.bulk_deletions.clone()));
     tasks.spawn(forget_bulk_deletions(wiring.services.bulk_deletions.clone(), clock.clone()));
     tasks.spawn(check_deadlines(wiring.services.messages.clone()));

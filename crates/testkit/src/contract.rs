@@ -56,6 +56,7 @@ pub mod registering;
 pub mod releases;
 pub mod resends;
 pub mod retention;
+pub mod search;
 pub mod secrets;
 pub mod status;
 pub mod task_rules;
@@ -267,6 +268,11 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, retention:
             old_messages_are_erased, an_interrupted_erasure_continues,
+        }
+        $crate::contract_tests! { @area $make, search:
+            a_search_finds_what_a_scan_finds, what_changes_is_found_as_it_is, a_search_shows_what_its_caller_may_read,
+            a_search_is_narrowed_by_room_and_time, pages_of_a_search_are_exact, many_servers_index_a_message_once,
+            edits_race_with_the_index,
         }
         $crate::contract_tests! { @area $make, history:
             history_is_filtered_by_kind, a_position_remembers_since_when, an_instant_is_found_among_gaps,

@@ -26,7 +26,7 @@ mod keys;
 mod memories;
 mod messages;
 mod people;
-mod rng;
+pub(crate) mod rng;
 mod rooms;
 
 use std::fmt::{Debug, Write};

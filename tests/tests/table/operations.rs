@@ -439,6 +439,8 @@ fn control() -> Vec<Operation> {
         ),
         post("/api/v1/me/agents/{agent_id}/pause", json!({"reason": "wrong answers"})),
         post("/api/v1/me/agents/{agent_id}/resume", Value::Null),
+        get("/api/v1/me/search"),
+        get("/api/v1/agent/search"),
         get("/api/v1/me/attention"),
         get("/api/v1/me/attention/{attention_id}"),
         post(

@@ -19,6 +19,7 @@ use crate::file;
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::{chats, participants};
+use crate::search;
 
 pub(crate) async fn delete_on(
     db: &Db,
@@ -37,6 +38,7 @@ pub(crate) async fn delete_on(
     let (participants, (), ()) = try_join3(empties, mark_on(db, chat.id, command.now), audited).await?;
     board::mark_on(db, chat.id, command.now).await?;
     file::expire_on(db, chat.id, command.now).await?;
+    search::close_on(db, chat.id).await?;
     change::append_on(db, [Change::ParticipantsRemoved(chat.id)], command.now).await?;
     Ok(Ok(DeletedChat { chat, participants, deleted_at: command.now }))
 }

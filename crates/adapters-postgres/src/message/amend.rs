@@ -15,7 +15,7 @@ use crate::plan::quota;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{chats, messages};
-use crate::{attention, audit, file, idempotency_record, lock};
+use crate::{attention, audit, file, idempotency_record, lock, search};
 
 pub(super) async fn edit_on(
     mut db: &Db,
@@ -41,6 +41,7 @@ pub(super) async fn edit_on(
         .set(chats::content_bytes.eq(chats::content_bytes + (message.bytes() - before)))
         .execute(&mut db)
         .await?;
+    search::rewrite_on(db, &message).await?;
     audit::append_on(db, [AuditEntry::message_edited(command)]).await?;
     let title = ChatTitle::from_message(&message.content);
     let retitled = title::follow_on(db, message.chat_id, message.id, title).await?;
@@ -63,6 +64,7 @@ pub(super) async fn delete_on(
     erase::records_on(db, &[message.id]).await?;
     diesel::delete(messages::table.find(message.id.uuid())).execute(&mut db).await?;
     attention::erase_on(db, vec![message.id.uuid()]).await?;
+    search::erase_on(db, &message).await?;
     diesel::update(chats::table.find(message.chat_id.uuid()))
         .set((
             chats::deleted_messages.eq(chats::deleted_messages + 1),

@@ -19,7 +19,7 @@ use crate::error::Fault;
 use crate::run::{Db, execute};
 use crate::schema::{chats, messages};
 use crate::statement::statement;
-use crate::{attention, file, lock, row};
+use crate::{attention, file, lock, row, search};
 
 /// Erases messages, and updates the counts of their chats; bytes are those of
 /// [`domain::message::Message::bytes`].
@@ -76,6 +76,7 @@ async fn erase_on(
     lock::chats_on(db, chats.iter().copied()).await?;
     lock::messages_on(db, old.iter().copied()).await?;
     erase::records_on(db, old).await?;
+    search::erase_of_messages_on(db, chats.iter().copied(), old).await?;
     let old = old.iter().map(|message| message.uuid()).collect::<Vec<_>>();
     file::detach_on(db, old.clone(), expiry).await?;
     attention::erase_on(db, old.clone()).await?;

@@ -14,6 +14,7 @@ use crate::error::Fault;
 use crate::file;
 use crate::row::{self, Id};
 use crate::schema::{chats, participants};
+use crate::search;
 
 pub(crate) fn delete_on(
     connection: &mut SqliteConnection,
@@ -47,6 +48,7 @@ pub(crate) fn delete_on(
         .execute(connection)?;
     board::mark_on(connection, command.chat, command.now)?;
     file::expire_on(connection, command.chat, command.now)?;
+    search::close_on(connection, command.chat)?;
     audit::append_on(connection, [AuditEntry::chat_deleted(command)])?;
     change::append_on(connection, [Change::ParticipantsRemoved(command.chat)], command.now)?;
     Ok(Ok(DeletedChat { chat, participants: present, deleted_at: command.now }))

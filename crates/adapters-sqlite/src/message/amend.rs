@@ -18,6 +18,7 @@ use crate::idempotency_record;
 use crate::plan::quota;
 use crate::row::{self, Id};
 use crate::schema::{attempts, chats, deliveries, messages};
+use crate::search;
 
 pub(super) fn edit_on(
     connection: &mut SqliteConnection,
@@ -41,6 +42,7 @@ pub(super) fn edit_on(
     diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
         .set(chats::content_bytes.eq(chats::content_bytes + (message.bytes() - before)))
         .execute(connection)?;
+    search::rewrite_on(connection, &message)?;
     audit::append_on(connection, [AuditEntry::message_edited(command)])?;
     let title = ChatTitle::from_message(&message.content);
     let retitled = title::follow_on(connection, message.chat_id, message.id, title)?;
@@ -73,6 +75,7 @@ pub(super) fn delete_on(
     diesel::delete(records).execute(connection)?;
     diesel::delete(messages::table.find(row::bytes(message.id.uuid()))).execute(connection)?;
     attention::erase_on(connection, &[Id(message.id.uuid())])?;
+    search::erase_on(connection, &message)?;
     diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
         .set((
             chats::deleted_messages.eq(chats::deleted_messages + 1),

@@ -16,6 +16,7 @@ use crate::error::Fault;
 use crate::file;
 use crate::row::{self, Id};
 use crate::schema::{chats, messages};
+use crate::search;
 use crate::statement::statement;
 
 /// The bytes of a message that count towards a plan, as in [`domain::message::Message::bytes`].
@@ -64,6 +65,7 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
         file::detach_on(connection, &old, step.now.plus(step.unattached))?;
         diesel::delete(messages::table.filter(messages::id.eq_any(&old))).execute(connection)?;
         attention::erase_on(connection, &old)?;
+        search::erase_listed_on(connection, &records)?;
         let titled =
             chats::table.filter(chats::id.eq_any(chats.keys())).filter(chats::titled_by.eq_any(&old));
         diesel::update(titled).set(chats::title.eq(None::<String>)).execute(connection)?;

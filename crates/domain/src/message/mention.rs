@@ -58,6 +58,16 @@ impl Mention {
     }
 }
 
+/// A text with `@handle` for each marker of these mentions.
+pub fn with_handles(text: &str, mentions: &[Mention]) -> String {
+    if !text.contains("@[[") {
+        return text.to_owned();
+    }
+    mentions.iter().fold(text.to_owned(), |text, mention| {
+        text.replace(&mention.marker(), &format!("@{}", mention.handle))
+    })
+}
+
 /// The reason for refusing the mentions of a message. `index` counts from 0 in the request.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MentionError {

@@ -45,7 +45,7 @@ pub use guard::{
     CheckTree, DueHold, EndedHold, Guarded, MAX_TREE_MESSAGES, MaxHops, NoticeHold, NoticeOutcome, TreeHolds,
 };
 pub use history::{ReadMessagesError, ReadSurroundingsError};
-pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
+pub use mention::{Mention, MentionError, MentionKind, RequestedMention, with_handles};
 pub use model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 pub use pair::{CheckPair, MaxPairMessages, PAIR_WINDOW, Pair, pair_since};
 pub use port::{

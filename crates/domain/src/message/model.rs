@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::cause::Cause;
-use super::mention::Mention;
+use super::mention::{Mention, with_handles};
 use super::trace::TraceParent;
 use crate::chat::Standing;
 use crate::delivery::{Delivery, DeliveryStatus};
@@ -121,9 +121,7 @@ impl Message {
 
     /// The text, such as a part of its own, with `@handle` for each marker of its mentions.
     pub fn with_handles(&self, text: &str) -> String {
-        self.mentions.iter().fold(text.to_owned(), |text, mention| {
-            text.replace(&mention.marker(), &format!("@{}", mention.handle))
-        })
+        with_handles(text, &self.mentions)
     }
 
     /// Returns whether an agent in the chat may read it: it sent the message, or is mentioned.

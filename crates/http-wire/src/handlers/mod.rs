@@ -10,3 +10,4 @@ pub mod memory;
 pub mod message;
 pub mod participant;
 pub mod peer;
+pub mod search;

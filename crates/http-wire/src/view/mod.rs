@@ -22,6 +22,7 @@ mod organization;
 mod outcome;
 mod participant;
 mod peer;
+mod search;
 mod session;
 mod usage;
 mod user;
@@ -66,6 +67,7 @@ pub use organization::{InvitationView, InvitedView, MemberView, OrganizationView
 pub use outcome::{PostedEventView, ReceiptView, SentMessageView, StepView};
 pub use participant::{ParticipantView, PresenceView};
 pub use peer::{ListedAgentView, PeerView};
+pub use search::SearchHitView;
 pub use session::{OpenSessionView, SessionView};
 pub use usage::{TokensView, TreeMetadata, UsageMetadata, UsageView};
 pub use user::ProfileView;

@@ -1,10 +1,10 @@
 //! Chance that can be repeated.
 
 /// Throws that follow from a number (splitmix64).
-pub(super) struct Rng(u64);
+pub(crate) struct Rng(u64);
 
 impl Rng {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -16,7 +16,7 @@ impl Rng {
     }
 
     /// A number below `end`.
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.throw() % u64::try_from(end).unwrap()).unwrap()
     }
 

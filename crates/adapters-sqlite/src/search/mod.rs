@@ -1,0 +1,48 @@
+//! Searching and indexing messages, with FTS5.
+//!
+//! `search_texts` has the place of every indexed message, and `search_index` its keys, with the place as row id: FTS5
+//! returns row ids in their order. It is *contentless*: it keeps keys, and no texts.
+
+mod find;
+mod index;
+#[path = "../../../sql-rows/search.rs"]
+mod row;
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::sqlite::SqliteConnection;
+use domain::id::ChatId;
+use domain::page::Page;
+use domain::search::{Hit, IndexStep, MessageSearch, RoomsBehind, SearchRepository};
+use domain::store::StoreError;
+
+use crate::SqliteStore;
+
+pub(crate) use index::{close_on, erase_listed_on, erase_on, rewrite_on};
+
+#[async_trait]
+impl SearchRepository for SqliteStore {
+    async fn search_messages(&self, search: MessageSearch) -> Result<Page<Hit>, StoreError> {
+        self.read(move |connection| find::search_on(connection, search)).await
+    }
+
+    async fn index_rooms(&self, rooms: Vec<ChatId>) -> Result<IndexStep, StoreError> {
+        let work = move |connection: &mut SqliteConnection| index::index_on(connection, &rooms).map(Ok);
+        let done: Result<_, Infallible> = self.change(work, |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn rooms_behind(&self, after: Option<ChatId>) -> Result<RoomsBehind, StoreError> {
+        self.read(move |connection| index::behind_on(connection, after)).await
+    }
+
+    async fn erase_entries(&self) -> Result<bool, StoreError> {
+        if !self.read(|connection| Ok(index::closed_room_on(connection)?.is_some())).await? {
+            return Ok(false);
+        }
+        let work = |connection: &mut SqliteConnection| index::erase_some_on(connection).map(Ok);
+        let done: Result<_, Infallible> = self.change(work, |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+}

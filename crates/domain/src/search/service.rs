@@ -1,0 +1,122 @@
+//! Use cases: searching, and keeping the index.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::port::{MessageSearch, SearchRepository};
+use super::query::SearchQuery;
+use super::queue::IndexQueue;
+use super::walk::Hit;
+use crate::caller::Caller;
+use crate::id::ChatId;
+use crate::page::{Page, PageRequest};
+use crate::ports::Clock;
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// The maximum number of rooms in a step.
+const ROOMS_AT_ONCE: usize = 32;
+
+/// The number of rooms that wait to be indexed before the walk over all rooms goes on.
+const ROOMS_WAITING: usize = 1_024;
+
+/// The time between two walks over all rooms. They find what was stored by a server that ended before it indexed it, by a
+/// command, or by an earlier version.
+const WALK_EVERY: Duration = Duration::from_secs(60);
+
+/// Use cases on searching.
+pub struct SearchService {
+    store: Arc<dyn SearchRepository>,
+    queue: Arc<IndexQueue>,
+    clock: Arc<dyn Clock>,
+    walk: Mutex<Walk>,
+}
+
+/// A walk over all rooms.
+#[derive(Clone, Copy, Default)]
+struct Walk {
+    /// The last examined room.
+    after: Option<ChatId>,
+    /// The number of messages that were found not to be indexed.
+    behind: u64,
+    /// The time of the next walk, if the last one has ended.
+    next_at: Option<Timestamp>,
+}
+
+/// What a step of indexing has done.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct IndexProgress {
+    /// The number of messages that were indexed.
+    pub messages: u64,
+    /// The number of messages that were not indexed yet, if a walk over all rooms has ended.
+    pub behind: Option<u64>,
+    /// Set if there is nothing to do at the moment.
+    pub is_idle: bool,
+}
+
+impl SearchService {
+    /// Wires the area to its ports. `queue` knows the rooms with new messages.
+    pub fn new(store: Arc<dyn SearchRepository>, queue: Arc<IndexQueue>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, queue, clock, walk: Mutex::default() }
+    }
+
+    /// The messages that match, newest first. Pages are by cursor only, and can be shorter than requested although more
+    /// follow. A message is found once it is indexed, usually within a second.
+    pub async fn search(
+        &self,
+        caller: impl Into<Caller>,
+        query: SearchQuery,
+        page: &PageRequest,
+    ) -> Result<Page<Hit>, StoreError> {
+        let (after, limit) = (page.slice.after(), page.slice.limit());
+        let viewer = caller.into().participant();
+        self.store.search_messages(MessageSearch { viewer, query, after, limit }).await
+    }
+
+    /// Does a small part of what is to be indexed. All servers on one store do so.
+    pub async fn index_some(&self) -> Result<IndexProgress, StoreError> {
+        let rooms = self.queue.take(ROOMS_AT_ONCE);
+        let messages = if rooms.is_empty() {
+            0
+        } else {
+            let step = match self.store.index_rooms(rooms.clone()).await {
+                Ok(step) => step,
+                Err(error) => {
+                    self.queue.add(rooms);
+                    return Err(error);
+                }
+            };
+            self.queue.add(step.unfinished);
+            step.messages
+        };
+        if self.queue.len() > ROOMS_WAITING {
+            return Ok(IndexProgress { messages, ..IndexProgress::default() });
+        }
+        let walked = self.walk_on().await?;
+        Ok(IndexProgress { messages, is_idle: walked.is_idle && messages == 0, ..walked })
+    }
+
+    /// Examines the next rooms, if a walk over all of them is under way or due. Before it begins, entries of deleted rooms are
+    /// erased.
+    async fn walk_on(&self) -> Result<IndexProgress, StoreError> {
+        let now = self.clock.steady();
+        let walk = *self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        if walk.next_at.is_some_and(|at| now < at) {
+            return Ok(IndexProgress { is_idle: self.queue.len() == 0, ..IndexProgress::default() });
+        }
+        if walk.after.is_none() && self.store.erase_entries().await? {
+            return Ok(IndexProgress::default());
+        }
+        let found = self.store.rooms_behind(walk.after).await?;
+        let behind = walk.behind + found.rooms.iter().map(|(_, number)| number).sum::<u64>();
+        self.queue.add(found.rooms.into_iter().map(|(room, _)| room));
+        let is_over = found.last.is_none();
+        let walk = if is_over {
+            Walk { next_at: Some(now.plus(WALK_EVERY)), ..Walk::default() }
+        } else {
+            Walk { after: found.last, behind, next_at: None }
+        };
+        *self.walk.lock().unwrap_or_else(PoisonError::into_inner) = walk;
+        Ok(IndexProgress { behind: is_over.then_some(behind), ..IndexProgress::default() })
+    }
+}

@@ -1,0 +1,2 @@
+DROP TABLE search_texts;
+DROP TABLE search_rooms;
