@@ -74,6 +74,7 @@ impl Direct {
                         exceeded: None,
                         answers: None,
                         is_notice: false,
+                        is_reminder: false,
                         keyed: None,
                         now: now(),
                     };

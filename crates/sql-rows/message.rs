@@ -151,7 +151,7 @@ impl CauseColumns {
         Self { traceparent: message.traceparent.map(|at| at.to_string()), ..Self::of_cause(message.cause) }
     }
 
-    fn of_cause(cause: Cause) -> Self {
+    pub(crate) fn of_cause(cause: Cause) -> Self {
         match cause {
             Cause::None => Self::default(),
             Cause::Ambiguous { hop } => {

@@ -35,6 +35,7 @@ mod pool;
 mod push;
 #[cfg(test)]
 mod query_plans;
+mod reminder;
 mod row;
 mod run;
 mod schema;

@@ -13,6 +13,7 @@ mod lists;
 mod operator;
 mod pushes;
 mod search;
+mod reminders;
 mod webhooks;
 mod work;
 
@@ -230,6 +231,7 @@ async fn no_table_is_read_from_end_to_end() {
         watched.reads_of_operators().await;
         watched.boards().await;
         watched.attention().await;
+        watched.reminders().await;
         watched.work().await;
         watched.changes().await;
         watched.analyse().await;

@@ -7,7 +7,7 @@
 //! have been committed is not retried.
 //!
 //! The isolation level is read committed. A change therefore first locks the rows that its decision
-//! depends on, in the order organization, user, agent, chat, participant, task, board, file, contact, how far a
+//! depends on, in the order organization, user, agent, chat, reminder, participant, task, board, file, contact, how far a
 //! chat is indexed, and by id among rows of a kind; from then on no other change can touch them.
 
 use std::convert::Infallible;

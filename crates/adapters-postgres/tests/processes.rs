@@ -263,6 +263,7 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         exceeded: None,
         answers: None,
         is_notice: false,
+        is_reminder: false,
         keyed: None,
         now: Timestamp::from_micros(NOON),
     }

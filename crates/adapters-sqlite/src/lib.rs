@@ -30,6 +30,7 @@ mod push;
 #[cfg(test)]
 mod query_plans;
 mod reader;
+mod reminder;
 mod row;
 mod schema;
 mod search;

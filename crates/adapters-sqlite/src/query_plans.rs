@@ -14,6 +14,7 @@ mod million;
 mod operator;
 mod pushes;
 mod search;
+mod reminders;
 mod webhooks;
 
 use std::cell::RefCell;

@@ -100,6 +100,8 @@ id_type! {
     ExecutionId,
     /// A bulk deletion of agents or chats.
     BulkDeletionId,
+    /// A text that is sent later.
+    ReminderId,
     /// The requests for one message to the webhook of an agent.
     WebhookDeliveryId,
     /// A configuration of push notifications.
@@ -148,7 +150,7 @@ is_a!(AccountId: UserId, AgentId, ParticipantId);
 is_a!(SubjectId: MessageId, ChatId, AgentId, OrganizationId);
 is_a!(RecordId: UserId, AgentId, ParticipantId, ChatId, MessageId, ApiKeyId, MemoryId);
 is_a!(RecordId: InvitationId, ContactId, ContactRequestId, AuditEntryId, BoardTaskId, WebhookDeliveryId);
-is_a!(RecordId: PushConfigId);
+is_a!(RecordId: PushConfigId, ReminderId);
 
 /// The number of a message in its chat, counted from 1; 0 is before the first. The number of a deleted
 /// message is not reused, so only deletions leave gaps.

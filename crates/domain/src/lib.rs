@@ -11,6 +11,7 @@
 //! - [`chat`]: chats, participants, roles, and their permissions;
 //! - [`contact`]: contacts and contact requests;
 //! - [`message`]: content, mentions, sending, events, history and context;
+//! - [`reminder`]: texts that are sent later, once or repeatedly;
 //! - [`board`]: the goal of a chat, and its tasks;
 //! - [`file`](mod@file): the files of a chat, which messages show;
 //! - [`memory`]: memories of agents, with subjects and scopes;
@@ -77,6 +78,7 @@ pub mod plan;
 pub mod ports;
 pub mod push;
 pub mod search;
+pub mod reminder;
 pub mod secret;
 pub mod services;
 pub mod status;

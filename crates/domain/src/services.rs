@@ -32,6 +32,7 @@ use crate::plan::{PlanName, PlanRepository, PlanService};
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
 use crate::push::{PushEvents, PushPorts, PushRepository, PushService, PushSet};
 use crate::search::{IndexQueue, IndexedEvents, SearchRepository, SearchService};
+use crate::reminder::{ReminderRepository, ReminderService};
 use crate::secret::SecretRepository;
 use crate::status::StatusRepository;
 use crate::usage::{Prices, UsageRepository, UsageService};
@@ -78,6 +79,7 @@ repositories!(
     PlanRepository,
     PushRepository,
     SearchRepository,
+    ReminderRepository,
     SecretRepository,
     StatusRepository,
     UsageRepository,
@@ -155,6 +157,8 @@ pub struct Services {
     pub chats: Arc<ChatService>,
     /// Messages and events.
     pub messages: Arc<MessageService>,
+    /// Texts that are sent later.
+    pub reminders: Arc<ReminderService>,
     /// Deliveries and attempts.
     pub deliveries: Arc<DeliveryService>,
     /// Activity indicators.
@@ -323,6 +327,8 @@ impl Services {
             .with_claims(renewal)
             .with_limits(ports.max_hops, ports.max_tree_messages, ports.max_pair_messages);
         let (messages, contacts, work) = (Arc::new(messages), Arc::new(contacts), Arc::new(work));
+        let reminders =
+            ReminderService::new(store.clone(), messages.clone(), events.clone(), clock.clone(), ids.clone());
         let attention = AttentionService::new(
             store.clone(),
             store.clone(),
@@ -339,6 +345,7 @@ impl Services {
             tokens: tokens.clone(),
             chats: Arc::new(chats),
             messages,
+            reminders: Arc::new(reminders),
             attention: Arc::new(attention),
             search: Arc::new(SearchService::new(store.clone(), to_index, clock.clone())),
             boards: Arc::new(boards),

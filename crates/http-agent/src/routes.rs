@@ -10,7 +10,7 @@ use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
     AgentContactView, AgentListedChatView, AgentView, ChatView, ContactRequestView, ListedAgentView,
     MemoryView, MessageView, ParticipantView, PeerView, PostedEventView, ReceiptView, ReceivedRequestView,
-    RemovedView, RequestStepView, ResolvedView, SentMessageView, SentRequestView, StepView,
+    ReminderView, RemovedView, RequestStepView, ResolvedView, SentMessageView, SentRequestView, StepView,
 };
 
 use crate::{account, activity, chat, contact, memory, message, participant};
@@ -65,6 +65,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(chat_endpoints());
     all.extend(handlers::board::endpoints::<AgentAuth>());
     all.extend(handlers::file::endpoints::<AgentAuth>());
+    all.extend(handlers::reminder::endpoints::<AgentAuth>());
     all.extend(work_endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
@@ -115,7 +116,8 @@ fn work_endpoints() -> Vec<Endpoint> {
             .named("sendMessage", "Send a message to the mentioned participants")
             .body::<SendMessageBody>()
             .idempotent()
-            .answers::<SentMessageView<'_>>(201),
+            .answers::<SentMessageView<'_>>(201)
+            .answers::<ReminderView<'_>>(202),
         get("/chats/{chat_id}/messages/{message_id}/receipts", handlers::message::receipts::<AgentAuth>)
             .named(
                 "listReceipts",

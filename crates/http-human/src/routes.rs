@@ -97,6 +97,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(chats::endpoints());
     all.extend(handlers::board::endpoints::<UserAuth>());
     all.extend(handlers::file::endpoints::<UserAuth>());
+    all.extend(handlers::reminder::endpoints::<UserAuth>());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
     all

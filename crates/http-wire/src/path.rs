@@ -8,7 +8,8 @@ use domain::attention::AttentionId;
 use domain::board::WhichTask;
 use domain::id::{
     AccountId, AgentId, ApiKeyId, BulkDeletionId, ChatId, ContactRequestId, ExecutionId, FileId,
-    InvitationId, MemoryId, MessageId, OrganizationId, RecordId, SessionId, UserId, WebhookDeliveryId,
+    InvitationId, MemoryId, MessageId, OrganizationId, RecordId, ReminderId, SessionId, UserId,
+    WebhookDeliveryId,
 };
 
 use crate::error::{ApiError, ErrorCode, resource_not_found};
@@ -158,6 +159,13 @@ pub struct BulkDeletionPath {
     pub job: BulkDeletionId,
 }
 
+/// `…/reminders/{reminder_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct ReminderPath {
+    /// The reminder.
+    pub reminder: ReminderId,
+}
+
 /// `…/memories/{memory_id}`.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryPath {
@@ -209,6 +217,7 @@ from_path!(SessionPath { session: "session_id" as SessionId::parse });
 from_path!(MemberPath { member: "member_id" as UserId::parse });
 from_path!(InvitationPath { invitation: "invitation_id" as InvitationId::parse });
 from_path!(BulkDeletionPath { job: "job_id" as BulkDeletionId::parse });
+from_path!(ReminderPath { reminder: "reminder_id" as ReminderId::parse });
 from_path!(MemoryPath { memory: "memory_id" as MemoryId::parse });
 from_path!(OrganizationPath { organization: "organization_id" as OrganizationId::parse });
 from_path!(UserPath { user: "user_id" as UserId::parse });

@@ -26,6 +26,7 @@ pub fn register(
         .app_data(Data::from(services.logins.clone()))
         .app_data(Data::from(services.chats.clone()))
         .app_data(Data::from(services.messages.clone()))
+        .app_data(Data::from(services.reminders.clone()))
         .app_data(Data::from(services.deliveries.clone()))
         .app_data(Data::from(services.activity.clone()))
         .app_data(Data::from(services.control.clone()))

@@ -13,6 +13,7 @@ mod disk;
 mod file;
 mod outage;
 mod password;
+mod reminder;
 mod request;
 mod search;
 mod span;
@@ -25,6 +26,7 @@ pub use disk::{content_bytes, disk_free, is_store_full, store_full, write_refuse
 pub use file::{downloaded, files_removed, uploaded};
 pub use outage::Outage;
 pub use password::{Hashing, hashing};
+pub use reminder::reminders_sent;
 pub use request::{
     RequestTotals, connection_refused, refused, request, request_totals, spans_dropped, spans_sent,
     stalled_connection,
@@ -59,6 +61,9 @@ pub enum Kind {
 const SECONDS: &[f64] = &[
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
+
+/// A server looks twice a second, and what was due while none ran may be days late.
+const DELAYS: &[f64] = &[0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 600.0, 3600.0, 86_400.0];
 
 const CHANGES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
@@ -110,6 +115,10 @@ figures! {
         "Items that bulk deletions have processed, by result.";
     OVERDUE_TEXTS = "parlance_overdue_texts_total", Kind::Counter,
         "Messages whose deadline passed before all agents had processed them.";
+    REMINDERS = "parlance_reminders_total", Kind::Counter,
+        "Messages of reminders that were due on this server, by result: sent or refused.";
+    REMINDER_DELAY = "parlance_reminder_delay_seconds", Kind::Histogram(DELAYS),
+        "Time from when a reminder was due until its message was sent.";
     WEBHOOK_REQUESTS = "parlance_webhook_requests_total", Kind::Counter,
         "Requests to webhooks, by result: delivered, refused with a status other than 2xx, or unanswered.";
     WEBHOOKS_IN_FLIGHT = "parlance_webhook_requests_in_flight", Kind::Gauge,
@@ -181,6 +190,7 @@ pub fn begin() {
     disk::begin();
     file::begin();
     password::begin();
+    reminder::begin();
     request::begin();
     search::begin();
     store::begin();

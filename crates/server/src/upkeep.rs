@@ -1,5 +1,7 @@
 //! The background tasks of a server, such as expiry, redelivery, the change log, and the node's lease.
 
+mod reminders;
+
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +83,8 @@ pub(crate) fn start(
     tasks.spawn(delete_in_bulk(wiring.services.bulk_deletions.clone()));
     tasks.spawn(forget_bulk_deletions(wiring.services.bulk_deletions.clone(), clock.clone()));
     tasks.spawn(check_deadlines(wiring.services.messages.clone()));
+    tasks.spawn(reminders::send(wiring.services.reminders.clone()));
+    tasks.spawn(reminders::forget(wiring.services.reminders.clone(), clock.clone()));
     tasks.spawn(notice_holds(wiring.services.messages.clone(), wiring.services.budgets.clone()));
     tasks.spawn(change_feed.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));

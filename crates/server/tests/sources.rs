@@ -40,7 +40,7 @@ const SLEEPS: [(&str, usize); 13] = [
 ];
 
 /// How often tests let a fixed time pass, because nothing shows that it is over.
-const ELAPSES: [(&str, usize); 13] = [
+const ELAPSES: [(&str, usize); 14] = [
     // NATS hangs while a node ends; a beat that must not come.
     ("crates/adapters-nats/tests/bus/carrying.rs", 2),
     // The second of two joins begins later than the first.
@@ -63,6 +63,8 @@ const ELAPSES: [(&str, usize); 13] = [
     ("tests/tests/logins.rs", 1),
     // A database that is away for longer than a lease.
     ("tests/tests/nodes/main.rs", 1),
+    // Reminders become due while no server runs.
+    ("tests/tests/reminders.rs", 1),
     // A server in the middle of its drain.
     ("tests/tests/stop.rs", 1),
     // Nothing is sent to a webhook that is gone, or to an agent that is paused.

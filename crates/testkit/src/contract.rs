@@ -54,6 +54,8 @@ pub mod receipts;
 pub mod redelivery;
 pub mod registering;
 pub mod releases;
+pub mod reminder_lists;
+pub mod reminders;
 pub mod resends;
 pub mod retention;
 pub mod search;
@@ -363,6 +365,16 @@ macro_rules! contract_tests {
             rooms_are_deleted_as_one_by_one, agents_that_have_worked_are_deleted_with_force, rights_count_twice,
             a_disabled_user_deletes_nothing_more, jobs_take_turns, an_item_is_deleted_once,
             an_item_is_tried_a_few_times, finished_jobs_are_kept_for_a_month,
+        }
+        $crate::contract_tests! { @area $make, reminders:
+            a_text_is_sent_when_it_is_due, what_is_scheduled_follows_the_rules_of_texts,
+            a_text_repeats_until_its_rule_ends, an_occurrence_is_sent_once, a_reminder_keeps_its_cause,
+            what_is_refused_is_noted, budgets_count_what_is_sent_later,
+            who_may_send_nothing_more_is_not_reminded, a_key_schedules_one_text, open_reminders_are_limited,
+        }
+        $crate::contract_tests! { @area $make, reminder_lists:
+            reminders_are_seen_and_cancelled_by_those_who_may, a_page_of_reminders_is_bounded,
+            ended_reminders_are_kept_for_a_month,
         }
         $crate::contract_tests! { @area $make, webhooks:
             owners_manage_webhooks, a_room_is_delivered_in_order, failures_are_repeated_until_one_succeeds,

@@ -38,6 +38,7 @@ use domain::page::{PageRequest, Slice};
 use domain::peer::ListPeers;
 use domain::plan::{OrganizationName, Plan, PlanName};
 use domain::ports::Clock;
+use domain::reminder::ReminderFilter;
 use domain::secret::Secret;
 use domain::usage::{UsageFilter, UsageGroup};
 use domain::work::{Resend, WorkChange, WorkScope};
@@ -78,6 +79,7 @@ impl Fixture {
         fixture.plan(world).await;
         fixture.delete_in_bulk(world).await;
         fixture.share(world).await;
+        fixture.remind(world).await;
         fixture.hook(world).await;
         fixture.tell(world).await;
         fixture.notify(world).await;
@@ -445,6 +447,8 @@ impl Fixture {
         note(seen, world.accounts.authenticate(&agent.key).await);
         note(seen, world.accounts.agent_record(caller).await);
         note(seen, world.accounts.doors(&[agent.id]).await);
+        let reminders = ReminderFilter::default();
+        note(seen, world.reminders.list(caller, reminders, ALL).await);
         note(seen, world.chats.list(caller, ALL).await);
         for chat in &self.chats {
             note(seen, world.messages.context(caller, *chat, ALL).await);

@@ -410,6 +410,7 @@ impl World {
             exceeded: None,
             answers: None,
             is_notice: false,
+            is_reminder: false,
             keyed: None,
             now: self.clock.now(),
         }

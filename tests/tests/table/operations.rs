@@ -93,6 +93,7 @@ fn message() -> Value {
     });
     json!({"message": {
         "content": "hello", "mentions": [mention], "attachment_ids": [], "respond_by": "2999-01-01T00:00:00Z",
+        "deliver_at": "2999-01-01T00:00:00Z", "every": "FREQ=DAILY",
     }})
 }
 
@@ -112,6 +113,8 @@ pub(crate) fn operations() -> Vec<Operation> {
     all.extend(boards("/api/v1/agent"));
     all.extend(files("/api/v1/me"));
     all.extend(files("/api/v1/agent"));
+    all.extend(reminders("/api/v1/me"));
+    all.extend(reminders("/api/v1/agent"));
     all.extend(ledger("/api/v1/me/work"));
     all.extend(ledger("/api/v1/me/organization/work"));
     all.extend(["/api/v1/me/usage", "/api/v1/me/organization/usage"].map(get));
@@ -409,6 +412,11 @@ fn ledger(base: &str) -> Vec<Operation> {
         post(&at("/dead-letter"), filter(Some("no key"))),
         post(&at("/reassign"), reassign),
     ]
+}
+
+fn reminders(base: &str) -> Vec<Operation> {
+    let one = format!("{base}/reminders/{{reminder_id}}");
+    vec![get(&format!("{base}/reminders")), get(&one), delete(&one)]
 }
 
 fn bulk_deletions() -> Vec<Operation> {

@@ -29,6 +29,7 @@ struct Tenant {
     task: String,
     file: String,
     attention: String,
+    reminder: String,
     key: String,
     session: String,
     member: String,
@@ -105,6 +106,13 @@ impl Tenant {
         let member = server.colleague(&format!("{handle}-mate"), handle).id;
         let invited = user.post("/organization/invitations", json!({})).await.data();
         let invitation = invited["invitation"]["id"].as_str().unwrap().to_owned();
+        // The only time in this scene that is days ahead.
+        let later = json!({"message": {
+            "content": "again", "mentions": [{"id": agent.id}], "deliver_at": invited["invitation"]["expires_at"],
+            "every": "FREQ=DAILY",
+        }});
+        let scheduled = agent.post(&format!("/chats/{chat}/messages"), later).await.data();
+        let reminder = scheduled["id"].as_str().unwrap().to_owned();
         let organization = user.get("/organization").await.data()["id"].as_str().unwrap().to_owned();
         let (suitor, friend) = (format!("{handle}-suitor"), format!("{handle}-friend"));
         let (asks, befriends) = (server.user(&suitor), server.user(&friend));
@@ -122,6 +130,7 @@ impl Tenant {
             task,
             file,
             attention,
+            reminder,
             key,
             session,
             member,
@@ -152,6 +161,7 @@ impl Tenant {
             ("{invitation_id}", self.invitation.clone()),
             ("{participant_id}", self.helper.id.clone()),
             ("{attention_id}", self.attention.clone()),
+            ("{reminder_id}", self.reminder.clone()),
             ("{agent_id}", self.helper.id.clone()),
             ("{user_id}", self.member.clone()),
             ("{organization_id}", self.organization.clone()),
@@ -194,6 +204,7 @@ impl Scene {
                 "/contacts/requests",
                 "/contacts/requests/sent",
                 "/attention?state=all",
+                "/reminders?state=all",
             ] {
                 let mut body = tenant.user.get(path).await.body;
                 // Bytes are counted some time after they were written.

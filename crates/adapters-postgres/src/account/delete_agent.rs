@@ -24,6 +24,7 @@ use crate::lock;
 use crate::memory;
 use crate::message::record_key::RecordKeys;
 use crate::push;
+use crate::reminder;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{agent_connections, agent_doors, agents, deletion_jobs};
@@ -70,6 +71,7 @@ pub(crate) async fn delete_agent_on(
     let left =
         leave::all_on(db, who, |role, since| Participant::of_agent(&agent, role, since), command.now).await?;
     let actor = Actor::from(&agent);
+    reminder::erase_of_sender_on(db, who).await?;
     let dropped = board::drop_on(db, &actor, None, DropReason::Deleted, command.now).await?;
     let parted = contact::forget_on(db, who, command.now).await?;
     memory::forget_on(db, agent.id, command.now).await?;

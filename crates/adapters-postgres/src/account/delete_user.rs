@@ -21,6 +21,7 @@ use crate::lock;
 use crate::login::session;
 use crate::organization::{invitation, member};
 use crate::push;
+use crate::reminder;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{agents, participants, passwords, resets, users};
@@ -49,6 +50,7 @@ pub(super) async fn delete_user_on(
     audit::append_on(db, [AuditEntry::user_deleted(command)]).await?;
     let keys = keys::revoke_all_of_on(db, who, Actor::Operator, now).await?;
     let left = leave::all_on(db, who, |role, since| Participant::of_user(&user, role, since), now).await?;
+    reminder::erase_of_sender_on(db, who).await?;
     let dropped = board::drop_on(db, &BoardActor::from(&user), None, DropReason::Deleted, now).await?;
     let parted = contact::forget_on(db, who, now).await?;
     invitation::revoke_those_of_on(db, user.organization, Some(user.id), now).await?;

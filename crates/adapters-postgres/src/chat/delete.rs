@@ -16,6 +16,7 @@ use crate::board;
 use crate::change;
 use crate::error::Fault;
 use crate::file;
+use crate::reminder;
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::{chats, participants};
@@ -37,6 +38,7 @@ pub(crate) async fn delete_on(
     let audited = audit::append_on(db, [AuditEntry::chat_deleted(command)]);
     let (participants, (), ()) = try_join3(empties, mark_on(db, chat.id, command.now), audited).await?;
     board::mark_on(db, chat.id, command.now).await?;
+    reminder::erase_of_chat_on(db, chat.id).await?;
     file::expire_on(db, chat.id, command.now).await?;
     search::close_on(db, chat.id).await?;
     change::append_on(db, [Change::ParticipantsRemoved(chat.id)], command.now).await?;

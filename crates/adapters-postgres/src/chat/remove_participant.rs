@@ -17,6 +17,7 @@ use crate::audit;
 use crate::board;
 use crate::change;
 use crate::error::Fault;
+use crate::reminder;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::participants;
@@ -42,6 +43,7 @@ pub(super) async fn remove_participant_on(
     let audited = audit::append_on(db, [AuditEntry::participant_removed(command, target.id)]);
     try_join3(leaves, touch_on(db, chat.id, command.now), audited).await?;
     let actor = Actor::from(target.clone());
+    reminder::end_on(db, target.id, chat.id, command.now).await?;
     let dropped = board::drop_on(db, &actor, Some(chat.id), command.drop_reason(), command.now).await?;
     change::append_on(db, [Change::ParticipantsRemoved(chat.id)], command.now).await?;
     let chat = Chat { updated_at: command.now, ..chat };

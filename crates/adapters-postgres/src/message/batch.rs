@@ -139,7 +139,7 @@ pub(super) async fn decide_on(
     decided_on(db, news, rows?).await
 }
 
-/// Stores one message in the current transaction, which must be rolled back if it is refused.
+/// Stores one message in the current transaction. Nothing is written if it is refused.
 pub(crate) async fn append_on(db: &Db, new: NewMessage) -> Result<Outcome, Fault> {
     let news = [new];
     let mut decided = decided_on(db, &news, locked_rows_on(db, &news).await?).await?;

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use diesel::sql_types::{Array, Bool, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::foreign::Origin;
-use domain::id::ParticipantKind;
-use domain::message::{Cause, EXAMINED_DELIVERIES, MessageKind, TraceParent};
+use domain::id::{AgentId, ChatId};
+use domain::message::{Cause, EXAMINED_DELIVERIES, TraceParent};
 use uuid::Uuid;
 
 use super::row::status::PROCESSING;
@@ -54,16 +54,15 @@ pub(super) type Columns = (CauseColumns, Option<bool>);
 pub(super) type Causes = HashMap<Uuid, (Cause, Option<TraceParent>, Origin)>;
 
 /// The columns of the cause of `new`, a new message, by its sender's attempts; `traceparent` is that of the cause. Last,
-/// whether one of the attempts is on a message that is foreign to its chat. All are null, or false, if those do not count
+/// whether one of the attempts is on a message that is foreign to its chat. All are null, or false, unless attempts count
 /// ([`counts_attempts`](domain::message::NewMessage::counts_attempts)).
 pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
-    let (agent, text) = (ParticipantKind::Agent.as_str(), MessageKind::Text.as_str());
     let examined = |is_open: &str, is_here: &str, place: &str, order: &str| {
         format!(
             "SELECT deliveries.chat_id, deliveries.sequence, {is_open} AS is_open, {is_here} AS is_here \
-             FROM deliveries WHERE new.sender_kind = '{agent}' AND (new.root_id IS NULL OR new.kind = '{text}') \
-             AND deliveries.agent_id = new.sender_id{place} AND deliveries.processed_at IS NULL \
-             AND deliveries.dead_at IS NULL AND deliveries.current_attempt > 0{order} LIMIT {EXAMINED_DELIVERIES}"
+             FROM deliveries WHERE new.counts_attempts AND deliveries.agent_id = new.sender_id{place} \
+             AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.current_attempt > 0{order} \
+             LIMIT {EXAMINED_DELIVERIES}"
         )
     };
     let newest = " ORDER BY deliveries.sequence DESC";
@@ -109,6 +108,30 @@ pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
         one_originator = one("originator_id"),
     )
 });
+
+/// The cause of what an agent writes. Values: the agent, and the chat.
+static OF_AGENT: LazyLock<String> = LazyLock::new(|| {
+    let of_attempts = &*OF_ATTEMPTS;
+    format!(
+        "SELECT found.* FROM (SELECT CAST(? AS uuid) AS sender_id, CAST(? AS uuid) AS chat_id, TRUE AS counts_attempts) AS new \
+         CROSS JOIN LATERAL ({of_attempts}) AS found"
+    )
+});
+
+/// The cause of what `agent` writes in the chat, in which it is; the place of the cause in a trace; and whether it may be
+/// foreign to the chat.
+pub(crate) async fn of_attempts_on(
+    mut db: &Db,
+    agent: AgentId,
+    chat: ChatId,
+) -> Result<(Cause, Option<TraceParent>, bool), Fault> {
+    let found = statement::<(CauseTypes, Bool)>(OF_AGENT.as_str())
+        .bind::<SqlUuid, _>(agent.uuid())
+        .bind::<SqlUuid, _>(chat.uuid());
+    let (columns, is_foreign) = found.get_result::<(CauseColumns, bool)>(&mut db).await?;
+    let traceparent = columns.traceparent()?;
+    Ok((columns.into_cause()?, traceparent, is_foreign))
+}
 
 /// The causes of those of these messages that are stored.
 pub(super) async fn stored_on(mut db: &Db, messages: Vec<Uuid>) -> Result<Causes, Fault> {

@@ -1,7 +1,7 @@
 //! The context of an agent in a chat, oldest first.
 //!
 //! It consists of two lists with an index each: messages that the agent sent, and those addressed
-//! to it. They are disjoint, because a sender cannot mention itself, and are merged by sequence.
+//! to it. They are merged by sequence; the text of a reminder to the agent itself is in both.
 
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -22,14 +22,15 @@ use crate::statement::statement;
 /// more without the second agent; limit, offset.
 const SEQUENCES: &str = "(SELECT sequence FROM messages WHERE chat_id = ? AND sender_kind = 'Agent' AND (sender_id, sequence) > (?, ?) \
        AND (sender_id, sequence) <= (?, 9223372036854775807) ORDER BY sender_id, sequence LIMIT ?) \
-     UNION ALL \
+     UNION \
      (SELECT sequence FROM deliveries \
        WHERE chat_id = ? AND agent_id = ? AND sequence > ? AND addressed ORDER BY sequence LIMIT ?) \
      ORDER BY sequence LIMIT ? OFFSET ?";
 
 /// The number of entries of both lists. Values: chat and agent, twice.
-const TOTAL: &str = "SELECT (SELECT count(*) FROM messages WHERE chat_id = ? AND sender_kind = 'Agent' AND sender_id = ?) \
-     + (SELECT count(*) FROM deliveries WHERE chat_id = ? AND agent_id = ? AND addressed)";
+const TOTAL: &str = "SELECT count(*) FROM (\
+     SELECT sequence FROM messages WHERE chat_id = ? AND sender_kind = 'Agent' AND sender_id = ? \
+     UNION SELECT sequence FROM deliveries WHERE chat_id = ? AND agent_id = ? AND addressed) AS entries";
 
 pub(super) async fn context_on(
     db: &Db,

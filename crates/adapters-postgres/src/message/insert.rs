@@ -27,10 +27,10 @@ const INSERT: &str = concat!(
 );
 
 /// The given messages as rows; [`bind_messages`] binds the values.
-const NEW: &str = "FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+const NEW: &str = "FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
      AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
      respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent, is_foreign, \
-     labels_foreign)";
+     labels_foreign, counts_attempts)";
 
 /// Inserts messages whose senders have no open attempts; [`bind_messages`] binds the values.
 pub(super) static CAUSELESS_MESSAGES: LazyLock<String> = LazyLock::new(|| {
@@ -50,7 +50,7 @@ pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
     let span = "substr(new.id::text, 20, 4) || substr(new.id::text, 25)";
     format!(
         "{INSERT}{cause_id}, {root_id}, greatest(new.hop, found.hop), {originator_id}, {originator_kind}, \
-         CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END, \
+         CASE WHEN new.root_id IS NULL AND (found.ambiguous_cause OR new.hop IS NOT NULL) THEN TRUE END, \
          CASE WHEN new.root_id IS NULL AND found.traceparent IS NOT NULL \
          AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = {span}) \
          THEN substr(found.traceparent, 1, 36) || {span} || substr(found.traceparent, 53) ELSE new.traceparent END, \
@@ -183,7 +183,8 @@ pub(super) fn bind_messages<'m, Row>(
         .bind::<Array<Bool>, _>(
             appended.iter().map(|new| new.message.origin.is_foreign()).collect::<Vec<_>>(),
         )
-        .bind::<Array<Bool>, _>(appended.iter().map(|new| !new.foreign.allows()).collect::<Vec<_>>()))
+        .bind::<Array<Bool>, _>(appended.iter().map(|new| !new.foreign.allows()).collect::<Vec<_>>())
+        .bind::<Array<Bool>, _>(appended.iter().map(|new| new.counts_attempts).collect::<Vec<_>>()))
 }
 
 pub(super) fn bind_deliveries<'m, Row>(

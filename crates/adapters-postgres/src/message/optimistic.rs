@@ -260,6 +260,7 @@ mod tests {
             exceeded: None,
             answers: None,
             is_notice: false,
+            is_reminder: false,
             keyed: None,
             now: Timestamp::from_micros(100),
         }

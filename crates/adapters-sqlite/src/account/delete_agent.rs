@@ -19,6 +19,7 @@ use crate::contact;
 use crate::error::Fault;
 use crate::memory;
 use crate::push;
+use crate::reminder;
 use crate::row;
 use crate::schema::{agent_connections, agent_doors, agents, deletion_jobs};
 use crate::webhook;
@@ -71,6 +72,7 @@ pub(crate) fn delete_agent_on(
         |role, since| Participant::of_agent(&agent, role, since),
         command.now,
     )?;
+    reminder::erase_of_sender_on(connection, who)?;
     let dropped = board::drop_on(connection, &Actor::from(&agent), None, DropReason::Deleted, command.now)?;
     change::append_on(connection, [Change::AgentDeleted(agent.id)], command.now)?;
     audit::append_on(connection, [AuditEntry::agent_deleted(command)])?;

@@ -19,6 +19,7 @@ use crate::error::Fault;
 use crate::login::session;
 use crate::organization::{invitation, member};
 use crate::push;
+use crate::reminder;
 use crate::row;
 use crate::schema::{agents, participants, passwords, resets, users};
 
@@ -40,6 +41,7 @@ pub(super) fn delete_user_on(
     session::end_all_on(connection, user.id, now)?;
     let parted = contact::forget_on(connection, who, now)?;
     let left = leave::all_on(connection, who, |role, since| Participant::of_user(&user, role, since), now)?;
+    reminder::erase_of_sender_on(connection, who)?;
     let dropped = board::drop_on(connection, &BoardActor::from(&user), None, DropReason::Deleted, now)?;
     invitation::revoke_those_of_on(connection, user.organization, Some(user.id), now)?;
     erase_on(connection, &user, command)?;

@@ -12,6 +12,7 @@ use crate::board;
 use crate::change;
 use crate::error::Fault;
 use crate::file;
+use crate::reminder;
 use crate::row::{self, Id};
 use crate::schema::{chats, participants};
 use crate::search;
@@ -47,6 +48,7 @@ pub(crate) fn delete_on(
         .set(chats::deleted_at.eq(command.now.micros()))
         .execute(connection)?;
     board::mark_on(connection, command.chat, command.now)?;
+    reminder::erase_of_chat_on(connection, command.chat)?;
     file::expire_on(connection, command.chat, command.now)?;
     search::close_on(connection, command.chat)?;
     audit::append_on(connection, [AuditEntry::chat_deleted(command)])?;

@@ -13,6 +13,7 @@ use crate::audit;
 use crate::board;
 use crate::change;
 use crate::error::Fault;
+use crate::reminder;
 use crate::row;
 use crate::schema::{chats, participants};
 
@@ -35,6 +36,7 @@ pub(super) fn remove_participant_on(
     diesel::update(chats::table.find(&chat)).set(chats::updated_at.eq(now)).execute(connection)?;
     let actor = Actor::from(target.clone());
     let reason = command.drop_reason();
+    reminder::end_on(connection, target.id, command.chat, command.now)?;
     let dropped = board::drop_on(connection, &actor, Some(command.chat), reason, command.now)?;
     audit::append_on(connection, [AuditEntry::participant_removed(command, target.id)])?;
     change::append_on(connection, [Change::ParticipantsRemoved(command.chat)], command.now)?;

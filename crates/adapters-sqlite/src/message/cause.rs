@@ -69,7 +69,7 @@ const LIMIT: &str = " LIMIT 100";
 
 /// The cause of what `agent` writes in the chat, in which it is; the place of the cause in a trace; and whether it may be
 /// foreign to the chat.
-pub(super) fn of_attempts_on(
+pub(crate) fn of_attempts_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
     chat: ChatId,

@@ -1,11 +1,10 @@
 //! The context of an agent in a chat, oldest first.
 //!
 //! It consists of two lists with an index each: messages that the agent sent, and those addressed
-//! to it. They are disjoint, because a sender cannot mention itself, and are merged by sequence.
+//! to it. They are merged by sequence; the text of a reminder to the agent itself is in both.
 
-use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Bool};
+use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
@@ -15,7 +14,6 @@ use super::load::{Records, part_on, position};
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::row;
-use crate::schema::{deliveries, messages};
 use crate::statement::statement;
 
 /// Both lists merged, each read in the order of its index, so that only skipped and requested
@@ -25,10 +23,15 @@ use crate::statement::statement;
 /// With `+ 0` the plan does not depend on the value of the limit, so it holds for all.
 const SEQUENCES: &str = "SELECT sequence FROM messages \
      WHERE sender_kind = 'Agent' AND sender_id = ? AND chat_id = ? AND sequence > ? \
-     UNION ALL \
+     UNION \
      SELECT sequence FROM deliveries \
      WHERE agent_id = ? AND chat_id = ? AND sequence > ? AND addressed = 1 \
      ORDER BY sequence LIMIT ? + 0 OFFSET ? + 0";
+
+/// The number of entries of both lists, which are merged like those. Values: agent and chat, twice.
+const TOTAL: &str = "SELECT count(*) FROM (\
+     SELECT sequence FROM messages WHERE sender_kind = 'Agent' AND sender_id = ? AND chat_id = ? \
+     UNION SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND addressed = 1 ORDER BY sequence)";
 
 pub(super) fn context_on(
     connection: &mut SqliteConnection,
@@ -41,19 +44,12 @@ pub(super) fn context_on(
     }
     let (agent_column, chat_column) = (row::bytes(agent.uuid()), row::bytes(chat.uuid()));
     let total = if page.count {
-        let sent = messages::table
-            .filter(messages::chat_id.eq(&chat_column))
-            .filter(messages::sender_id.eq(&agent_column))
-            .filter(sql::<Bool>("sender_kind = 'Agent'"))
-            .count()
-            .get_result::<i64>(connection)?;
-        let received = deliveries::table
-            .filter(deliveries::agent_id.eq(&agent_column))
-            .filter(deliveries::chat_id.eq(&chat_column))
-            .filter(deliveries::addressed.eq(true))
-            .count()
-            .get_result::<i64>(connection)?;
-        Some((sent + received).cast_unsigned())
+        let total = statement!(TOTAL => BigInt)
+            .bind::<Binary, _>(&agent_column)
+            .bind::<Binary, _>(&chat_column)
+            .bind::<Binary, _>(&agent_column)
+            .bind::<Binary, _>(&chat_column);
+        Some(total.get_result::<i64>(connection)?.cast_unsigned())
     } else {
         None
     };

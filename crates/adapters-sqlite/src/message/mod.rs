@@ -2,7 +2,7 @@
 
 mod amend;
 pub(crate) mod append;
-mod cause;
+pub(crate) mod cause;
 mod context;
 mod deadline;
 mod foreign;

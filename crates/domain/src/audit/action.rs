@@ -127,6 +127,8 @@ words! {
         AttentionAnswered = "attention.answered",
         /// A user dismissed something that waited for a human; the place is the chat.
         AttentionDismissed = "attention.dismissed",
+        /// A user cancelled a text that was to be sent later; the detail is its id.
+        ReminderCancelled = "reminder.cancelled",
         /// A file was uploaded to a chat; the detail is its id and size.
         FileUploaded = "file.uploaded",
         /// Work of an agent was offered again.
@@ -146,7 +148,7 @@ impl AuditAction {
     /// Returns whether it concerns a room: the detail of its entry may then be what somebody wrote, such as a title or a
     /// reason.
     pub fn concerns_room(self) -> bool {
-        ["attention.", "chat.", "file.", "message.", "participant.", "work."]
+        ["attention.", "chat.", "file.", "message.", "participant.", "reminder.", "work."]
             .iter()
             .any(|area| self.as_str().starts_with(area))
     }

@@ -246,6 +246,7 @@ mod tests {
             foreign,
             hop_limit,
             exceeded,
+            counts_attempts: false,
             titled,
         };
         appended.hold_over_budget(&HashMap::new());

@@ -83,6 +83,8 @@ pub struct AppendDecision {
     pub stopped: Vec<AgentId>,
     /// The addressed agents that are paused, by agent id.
     pub paused: Vec<AgentId>,
+    /// See [`Appended::counts_attempts`](super::Appended::counts_attempts).
+    pub counts_attempts: bool,
     /// Set if the sender's membership becomes active.
     pub activates: bool,
     /// See [`Appended::hop_limit`](super::Appended::hop_limit).
@@ -96,7 +98,7 @@ pub struct AppendDecision {
 impl AppendDecision {
     /// What was appended to the chat, which is in this state.
     pub fn into_appended(self, chat: &ChatState) -> Appended {
-        let Self { message, recipients, stopped, paused, hop_limit, exceeded, .. } = self;
+        let Self { message, recipients, stopped, paused, hop_limit, exceeded, counts_attempts, .. } = self;
         let (is_paused, foreign) = (chat.is_paused, chat.foreign);
         Appended {
             message,
@@ -107,6 +109,7 @@ impl AppendDecision {
             foreign,
             hop_limit,
             exceeded,
+            counts_attempts,
             titled: None,
         }
     }
@@ -142,7 +145,7 @@ impl ChatState {
             let messages = (self.last_sequence.get() - self.deleted_messages).cast_unsigned();
             plan.check(messages, new.chat).map_err(AppendRefused::Limit)?;
         }
-        let hop_limit = self.hop_limit(&new);
+        let (hop_limit, counts_attempts) = (self.hop_limit(&new), new.counts_attempts());
         let (mut addressed, mut stopped, mut paused) =
             (Vec::with_capacity(new.mentions.len()), Vec::new(), Vec::new());
         for (index, mention) in new.mentions.iter().enumerate() {
@@ -203,6 +206,7 @@ impl ChatState {
             paused,
             hop_limit,
             exceeded: new.exceeded,
+            counts_attempts,
             activates: sender.status == ParticipantStatus::Inactive && !new.is_notice,
             titling,
         })
@@ -295,6 +299,7 @@ mod tests {
             exceeded: None,
             answers: None,
             is_notice: false,
+            is_reminder: false,
             keyed: None,
             now: Timestamp::from_micros(now),
         }

@@ -165,6 +165,7 @@ impl CheckDeadline {
             exceeded: None,
             answers: None,
             is_notice: true,
+            is_reminder: false,
             keyed: None,
             now: self.now,
         })

@@ -377,6 +377,7 @@ impl NoticeHold {
             exceeded: None,
             answers: None,
             is_notice: true,
+            is_reminder: false,
             keyed: None,
             now: self.now,
         }

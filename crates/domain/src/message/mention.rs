@@ -125,6 +125,24 @@ pub fn resolve(
     sender: ParticipantId,
     requests: &[RequestedMention],
 ) -> Result<Vec<Mention>, MentionError> {
+    resolve_all(names, sender, requests, false)
+}
+
+/// Like [`resolve`], for a text that is sent later: it may mention its sender.
+pub fn resolve_later(
+    names: &Names,
+    sender: ParticipantId,
+    requests: &[RequestedMention],
+) -> Result<Vec<Mention>, MentionError> {
+    resolve_all(names, sender, requests, true)
+}
+
+fn resolve_all(
+    names: &Names,
+    sender: ParticipantId,
+    requests: &[RequestedMention],
+    may_name_sender: bool,
+) -> Result<Vec<Mention>, MentionError> {
     let identified = requests.iter().enumerate().map(|(index, request)| {
         identifier(request)
             .map(|wanted| (index, request, wanted))
@@ -138,7 +156,7 @@ pub fn resolve(
     let mentions = typed.into_iter().map(|(index, wanted, kind)| find(names, index, wanted, kind));
     let mentions = mentions.collect::<Result<Vec<_>, _>>()?;
 
-    if let Some(index) = mentions.iter().position(|m| m.id == sender) {
+    if let Some(index) = mentions.iter().position(|m| m.id == sender && !may_name_sender) {
         return Err(MentionError::SelfMention { index });
     }
     let mut seen = HashSet::with_capacity(mentions.len());

@@ -23,6 +23,7 @@ pub mod filter;
 mod foreign;
 mod guard;
 mod history;
+mod later;
 pub mod mention;
 mod model;
 mod pair;
@@ -45,6 +46,7 @@ pub use guard::{
     CheckTree, DueHold, EndedHold, Guarded, MAX_TREE_MESSAGES, MaxHops, NoticeHold, NoticeOutcome, TreeHolds,
 };
 pub use history::{ReadMessagesError, ReadSurroundingsError};
+pub use later::NewText;
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention, with_handles};
 pub use model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 pub use pair::{CheckPair, MaxPairMessages, PAIR_WINDOW, Pair, pair_since};

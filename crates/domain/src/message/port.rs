@@ -75,6 +75,9 @@ pub struct NewMessage {
     /// Set for an event of the server in the name of the sender: it is stored although the sender is stopped,
     /// or the chat is full.
     pub is_notice: bool,
+    /// Set for the text of a reminder: it follows from what its sender worked on when it was scheduled, not from what its
+    /// sender works on when it is sent.
+    pub is_reminder: bool,
     /// Set for a request with an idempotency key.
     pub keyed: Option<KeyedRequest>,
     /// The current time.
@@ -100,9 +103,10 @@ impl NewMessage {
 
     /// Returns whether the cause depends on the sender's attempts ([`Cause::or_observed`]): for agents, unless an event
     /// names its cause. Nobody is asked by an event, so it hides no loop; and the server's own event about a text has
-    /// nothing to do with what the text's sender works on.
+    /// nothing to do with what the text's sender works on, nor has the text of a reminder.
     pub fn counts_attempts(&self) -> bool {
-        self.sender.agent().is_some() && (self.cause.is_none() || self.kind == MessageKind::Text)
+        let may_count = self.cause.is_none() || self.kind == MessageKind::Text;
+        self.sender.agent().is_some() && may_count && !self.is_reminder
     }
 
     /// Returns whether it is foreign to a chat of the organization, as far as is known without its sender's attempts.
@@ -137,6 +141,8 @@ pub struct Appended {
     pub hop_limit: Option<u32>,
     /// The budgets that hold deliveries, if there are any.
     pub exceeded: Option<Arc<ExceededBudgets>>,
+    /// Set if its cause depends on the attempts of its sender ([`NewMessage::counts_attempts`]).
+    pub counts_attempts: bool,
     /// The chat, if it got its title from the message.
     pub titled: Option<ShownChat>,
 }

@@ -155,6 +155,7 @@ impl MessageService {
             exceeded: None,
             answers: None,
             is_notice: false,
+            is_reminder: false,
             keyed,
             now,
         };

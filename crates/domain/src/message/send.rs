@@ -234,9 +234,7 @@ impl MessageService {
         };
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(appended) => {
-                self.budgets.note(&appended.message);
-                self.count_in_tree(&appended.message).await;
-                self.count_in_pairs(&appended.message).await;
+                self.note_sent(&appended.message).await;
                 Ok(SentMessage::new(&appended, &platform))
             }
             Err(AppendRefused::Repeated(first)) => Ok(SentMessage::repeats(&first)),
@@ -307,6 +305,7 @@ impl NewMessage {
             exceeded: None,
             answers: None,
             is_notice: false,
+            is_reminder: false,
             keyed: None,
             now,
         }

@@ -130,7 +130,7 @@ impl MessageService {
     }
 
     /// Renews the claims of `sender` in a chat after it has written there; only that of `named`, if it names a message.
-    pub(super) async fn note_work(&self, sender: Caller, chat: ChatId, named: Option<MessageId>) {
+    pub(crate) async fn note_work(&self, sender: Caller, chat: ChatId, named: Option<MessageId>) {
         if let Some(claims) = &self.claims {
             claims.note(sender, chat, named).await;
         }

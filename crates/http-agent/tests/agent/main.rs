@@ -21,6 +21,8 @@ mod messages;
 mod once;
 mod participants;
 mod peers;
+#[path = "../../../http-wire/tests/edge/reminders.rs"]
+mod reminders;
 #[path = "../../../http-wire/tests/edge/shared.rs"]
 mod shared;
 

@@ -7,7 +7,7 @@ use http_wire::openapi::{Endpoint, delete, get, patch, post, put};
 use http_wire::page::{CursorQuery, PageMetadata};
 use http_wire::view::{
     BulkDeletionView, ChatDetailsView, ChatView, ListedChatView, MarkedReadView, MarkedRoomsView,
-    MessageView, ParticipantView, ReceiptView, SentMessageView, TreeMessageView, TreeMetadata,
+    MessageView, ParticipantView, ReceiptView, ReminderView, SentMessageView, TreeMessageView, TreeMetadata,
 };
 
 use crate::{bulk_deletion, chat, message, participant};
@@ -77,7 +77,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named("sendMessage", "Send a message; mentioned participants receive it")
             .body::<SendMessageBody>()
             .idempotent()
-            .answers::<SentMessageView<'_>>(201),
+            .answers::<SentMessageView<'_>>(201)
+            .answers::<ReminderView<'_>>(202),
         get("/chats/{chat_id}/messages/{message_id}/receipts", handlers::message::receipts::<UserAuth>)
             .named("listReceipts", "Show what became of a message at each agent that it is addressed to")
             .lists_all::<ReceiptView<'_>>(),

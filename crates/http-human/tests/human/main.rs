@@ -29,6 +29,8 @@ mod participants;
 mod pause;
 mod peers;
 mod profile;
+#[path = "../../../http-wire/tests/edge/reminders.rs"]
+mod reminders;
 mod rooms;
 #[path = "../../../http-wire/tests/edge/shared.rs"]
 mod shared;

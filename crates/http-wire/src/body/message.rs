@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use domain::file::MAX_ATTACHED;
 use domain::id::{FileId, MessageId};
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
+use domain::reminder::{Recurrence, ScheduleText};
 use domain::time::Timestamp;
 use serde_json::Value;
 
@@ -25,14 +26,37 @@ const RESPOND_BY: Schema = instant().about(
      of them has not, the room gets an attention event. If omitted, the room's default applies.",
 );
 
+const DELIVER_AT: Schema = instant().about(
+    "When the message is sent: later than now, and at most 366 days ahead. The answer is then 202 with a reminder instead \
+     of 201. The text can have 65,536 bytes, may mention its sender, and has neither attachments nor respond_by.",
+);
+
+const EVERY: Schema = text().max(Recurrence::MAX_CHARS).about(
+    "How often the message is sent, from deliver_at on: a rule of RFC 5545 with FREQ (HOURLY, DAILY, WEEKLY, or MONTHLY), \
+     INTERVAL, COUNT or UNTIL, and for weeks BYDAY, such as FREQ=WEEKLY;BYDAY=MO,FR. Days are those of UTC.",
+);
+
 /// `POST …/messages`.
 #[derive(Clone, Debug)]
 pub struct SendMessageBody {
     message: SendMessage,
     attachments: Vec<String>,
+    deliver_at: Option<Timestamp>,
+    every: Option<Recurrence>,
 }
 
 impl SendMessageBody {
+    /// Returns whether the message is to be sent later.
+    pub const fn is_scheduled(&self) -> bool {
+        self.deliver_at.is_some() || self.every.is_some()
+    }
+
+    /// Turns the body into a command for a text that is sent later.
+    pub fn into_scheduled(self) -> Result<ScheduleText, ApiError> {
+        let Self { deliver_at, every, .. } = self;
+        Ok(ScheduleText { text: self.into_command()?, deliver_at, every })
+    }
+
     /// Turns the body into a command. A malformed id of an attachment is that of no file.
     pub fn into_command(self) -> Result<SendMessage, ApiError> {
         let parse =
@@ -51,9 +75,9 @@ impl FromBody for SendMessageBody {
         let any = |id: &str| Ok::<_, Infallible>(id.to_owned());
         let attachments = body.texts_if_given("attachment_ids", ATTACHMENT, MAX_ATTACHED, any);
         let in_reply_to = in_reply_to(body);
-        let respond_by = body.optional_text("respond_by", RESPOND_BY, |text| {
-            Timestamp::parse(&text).ok_or("must be a time such as 2026-07-01T10:00:00Z")
-        });
+        let respond_by = body.optional_text("respond_by", RESPOND_BY, time);
+        let deliver_at = body.optional_text("deliver_at", DELIVER_AT, time);
+        let every = body.optional_text("every", EVERY, |text| Recurrence::parse(&text));
         let message = SendMessage {
             content: content?,
             mentions: mentions?,
@@ -61,8 +85,14 @@ impl FromBody for SendMessageBody {
             in_reply_to: in_reply_to?,
             attachments: Vec::new(),
         };
-        Ok(Self { message, attachments: attachments?.unwrap_or_default() })
+        let (deliver_at, every) = (deliver_at?, every?);
+        Ok(Self { message, attachments: attachments?.unwrap_or_default(), deliver_at, every })
     }
+}
+
+/// Reads a time.
+fn time(text: String) -> Result<Timestamp, &'static str> {
+    Timestamp::parse(&text).ok_or("must be a time such as 2026-07-01T10:00:00Z")
 }
 
 /// The cause that the sender of a message or event names.

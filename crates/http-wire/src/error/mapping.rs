@@ -13,6 +13,7 @@ mod login;
 mod memory;
 mod organization;
 mod participant;
+mod reminder;
 mod webhook;
 mod work;
 

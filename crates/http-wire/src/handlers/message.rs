@@ -1,9 +1,12 @@
 //! Sending messages, and reading their receipts.
 
 use actix_web::{HttpResponse, web};
+use domain::caller::Caller;
 use domain::delivery::DeliveryService;
 use domain::message::{MessageService, SendHeaders};
+use domain::reminder::ReminderService;
 
+use super::reminder;
 use crate::auth::CallerExtractor;
 use crate::body::SendMessageBody;
 use crate::envelope::Data;
@@ -21,9 +24,17 @@ pub async fn send<C: CallerExtractor>(
     StatedTrace(traceparent): StatedTrace,
     IdempotentJson { body, form, once }: IdempotentJson<SendMessageBody>,
     messages: web::Data<MessageService>,
+    reminders: web::Data<ReminderService>,
 ) -> Result<HttpResponse, ApiError> {
+    let headers = SendHeaders { once, traceparent };
+    if body.is_scheduled() {
+        let caller: Caller = caller.into();
+        let command = body.into_scheduled().map_err(|error| form.explain(error))?;
+        let scheduled = reminders.schedule(caller, path.chat, command, headers).await;
+        return Ok(reminder::scheduled(caller, &scheduled.map_err(|error| form.explain(error))?));
+    }
     let command = body.into_command().map_err(|error| form.explain(error))?;
-    let sent = messages.send_once(caller, path.chat, command, SendHeaders { once, traceparent }).await;
+    let sent = messages.send_once(caller, path.chat, command, headers).await;
     let sent = sent.map_err(|error| form.explain(error))?;
     Ok(Data::created(SentMessageView::new(&sent, |recipient, state| messages.is_connected(recipient, state))))
 }

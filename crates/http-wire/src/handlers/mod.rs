@@ -11,3 +11,4 @@ pub mod message;
 pub mod participant;
 pub mod peer;
 pub mod search;
+pub mod reminder;

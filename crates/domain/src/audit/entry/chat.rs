@@ -11,6 +11,7 @@ use crate::control::{InterruptAgent, SetStopped};
 use crate::file::NewFile;
 use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId, UserId};
 use crate::message::{DeleteMessage, EditMessage, MaxHops, RespondWithin};
+use crate::reminder::Reminder;
 use crate::time::Timestamp;
 use crate::work::{ChangeWork, WorkStep};
 
@@ -124,6 +125,13 @@ impl AuditEntry {
     pub fn message_deleted(command: &DeleteMessage) -> Self {
         let DeleteMessage { chat, message, by, now, .. } = *command;
         Self::of_message(AuditAction::MessageDeleted, by, message, chat, now)
+    }
+
+    /// A text that was to be sent later, and that a user cancelled.
+    pub fn reminder_cancelled(reminder: &Reminder, by: Caller, now: Timestamp) -> Self {
+        let tenant = AuditTenant::Chat(reminder.chat, Some(by.organization()));
+        Self::new(AuditAction::ReminderCancelled, by, AuditObject::Chat(reminder.chat), tenant, now)
+            .with_detail(reminder.id.to_string())
     }
 
     /// A file that was uploaded to a chat.

@@ -119,3 +119,15 @@ fn agents_that_a_text_only_names_are_found() {
         "the sender itself"
     );
 }
+
+#[test]
+fn a_text_that_is_sent_later_may_mention_its_sender() {
+    let later = |requests: &[RequestedMention]| {
+        resolve_later(&names(), BOT, requests).map(|mentions| mentions.into_iter().map(|m| m.id).collect())
+    };
+    assert_eq!(later(&[by_id(BOT)]), Ok(vec![BOT]));
+    assert_eq!(later(&[by_id(ANN), by_handle("ann/bot")]), Ok(vec![ANN, BOT]));
+    assert_eq!(later(&[by_id(BOT), by_id(BOT)]), Err(MentionError::Duplicate { index: 1 }));
+    assert_eq!(later(&[reference(BOT)]), Err(MentionError::Required));
+    assert_eq!(resolved(&[by_id(BOT)]), Err(MentionError::SelfMention { index: 0 }), "only later");
+}
