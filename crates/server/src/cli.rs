@@ -14,6 +14,7 @@ use crate::commands::import::ImportArguments;
 use crate::commands::key::KeyCommand;
 use crate::commands::org::OrgCommand;
 use crate::commands::plan::PlanCommand;
+use crate::commands::reminder::ReminderCommand;
 use crate::commands::token::TokenCommand;
 use crate::commands::usage::UsageArguments;
 use crate::commands::user::UserCommand;
@@ -146,6 +147,14 @@ pub enum Command {
         /// What to do.
         #[command(subcommand)]
         command: AttentionCommand,
+    },
+    /// Show and cancel messages that are sent later.
+    ///
+    /// Works while servers run on the same store.
+    Reminder {
+        /// What to do.
+        #[command(subcommand)]
+        command: ReminderCommand,
     },
     /// Give agents webhooks, which wake those that hold no socket.
     ///

@@ -43,8 +43,8 @@ pub use failure::Failure;
 use clap::CommandFactory;
 use cli::{Cli, Command};
 use commands::{
-    agent, attention, audit, backup, chat, doctor, export, import, key, migrate, openapi, org, plan, serve,
-    status, token, usage, user, version, webhook, work,
+    agent, attention, audit, backup, chat, doctor, export, import, key, migrate, openapi, org, plan,
+    reminder, serve, status, token, usage, user, version, webhook, work,
 };
 use config::{Config, Flags, ServerFlags};
 
@@ -88,6 +88,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Agent { command } => with(flags, async |config| agent::run(&config, command).await),
         Command::Chat { command } => with(flags, async |config| chat::run(&config, command).await),
         Command::Webhook { command } => with(flags, async |config| webhook::run(&config, command).await),
+        Command::Reminder { command } => with(flags, async |config| reminder::run(&config, command).await),
         Command::Attention { command } => with(flags, async |config| attention::run(&config, command).await),
         Command::Usage(arguments) => with(flags, async |config| usage::run(&config, &arguments).await),
         Command::Work { command } => with(flags, async |config| work::run(&config, command).await),

@@ -21,6 +21,7 @@ use domain::message::MessageService;
 use domain::organization::OrganizationService;
 use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, Presence, TokenMint};
+use domain::reminder::ReminderService;
 use domain::secret::Secret;
 use domain::services::{Ports, Services};
 use domain::usage::UsageService;
@@ -237,15 +238,7 @@ pub(crate) fn work(config: &Config, store: Arc<dyn Store>) -> WorkService {
 /// The use cases on what waits for humans alone, for commands.
 pub(crate) fn attention(config: &Config, store: Arc<dyn Store>) -> AttentionService {
     let (nobody, clock, ids) = (Arc::new(NobodyListens), Arc::new(SystemClock), Arc::new(RandomIds));
-    let messages = MessageService::new(
-        store.clone(),
-        store.clone(),
-        nobody.clone(),
-        nobody.clone(),
-        clock.clone(),
-        ids.clone(),
-        Arc::default(),
-    );
+    let messages = messages(store.clone());
     let contacts = ContactService::new(
         store.clone(),
         store.clone(),
@@ -258,6 +251,18 @@ pub(crate) fn attention(config: &Config, store: Arc<dyn Store>) -> AttentionServ
     let work = Arc::new(work(config, store.clone()));
     AttentionService::new(store.clone(), store, Arc::new(messages), Arc::new(contacts), work, clock)
         .of_command()
+}
+
+/// The use cases on reminders alone, for commands, which send none.
+pub(crate) fn reminders(store: Arc<dyn Store>) -> ReminderService {
+    let (nobody, clock, ids) = (Arc::new(NobodyListens), Arc::new(SystemClock), Arc::new(RandomIds));
+    ReminderService::new(store.clone(), Arc::new(messages(store)), nobody, clock, ids)
+}
+
+/// The use cases on messages alone, for commands.
+fn messages(store: Arc<dyn Store>) -> MessageService {
+    let (nobody, clock, ids) = (Arc::new(NobodyListens), Arc::new(SystemClock), Arc::new(RandomIds));
+    MessageService::new(store.clone(), store, nobody.clone(), nobody, clock, ids, Arc::default())
 }
 
 /// The use cases on budgets alone, for commands.

@@ -235,6 +235,8 @@ const WRONG: [(&[&str], &[&[&str]]); 62] = [
         ],
     ),
     (&["attention", "dismiss"], &[&["ann"], &["ann", "x"], &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
+    (&["reminder", "list"], &[&[], &["nobody"], &["ann", "--state", "new"], &["ann", "--limit", "0"]]),
+    (&["reminder", "cancel"], &[&["ann"], &["ann", "x"], &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
     (
         &["webhook", "set"],
         &[
@@ -411,6 +413,7 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
         &["chat"],
         &["webhook"],
         &["attention"],
+        &["reminder"],
         &["work"],
         &["token"],
         &["config"],

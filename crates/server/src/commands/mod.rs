@@ -14,6 +14,7 @@ pub(crate) mod migrate;
 pub(crate) mod openapi;
 pub(crate) mod org;
 pub(crate) mod plan;
+pub(crate) mod reminder;
 pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod token;
