@@ -33,11 +33,13 @@ pub(crate) fn text(error: &ApiError) -> String {
 const NO_ATTEMPT: &str = "You have no open attempt at this message. Call inbox_next to take the next one.";
 
 /// The arguments that have other names than the members of bodies on REST.
-const RENAMED: [(&str, &str); 7] = [
+const RENAMED: [(&str, &str); 9] = [
     ("Idempotency-Key", "idempotency_key"),
     ("/message/mentions", "to"),
     ("/message/content", "text"),
     ("/message/in_reply_to", "message"),
+    ("/message/deliver_at", "deliver_at"),
+    ("/message/every", "every"),
     ("/memory/content", "text"),
     ("/memory/subject_id", "about"),
     ("/participant/participant_id", "who"),

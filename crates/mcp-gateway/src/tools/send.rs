@@ -10,11 +10,13 @@ use domain::message::{
     MentionKind, Message, MessageContent, MessageKind, RecipientState, RequestedMention, SendMessage,
     SentMessage,
 };
+use domain::reminder::{Recurrence, ScheduleText};
+use domain::time::Timestamp;
 use http_wire::body::MAX_MENTIONS;
 use http_wire::error::render::note;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::idempotent::fingerprint;
-use http_wire::openapi::schema::{Schema, some_text, text, uuid};
+use http_wire::openapi::schema::{Schema, instant, some_text, text, uuid};
 use http_wire::strict_json::{FromBody, ObjectReader, Rejected, id};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -70,17 +72,36 @@ fn key(body: &mut ObjectReader<'_>) -> Result<Option<IdempotencyKey>, Rejected> 
     body.text_if_given("idempotency_key", KEY, |text| IdempotencyKey::new(&text))
 }
 
+/// When a text is sent, and how often.
+#[derive(Default)]
+struct Schedule {
+    deliver_at: Option<Timestamp>,
+    every: Option<Recurrence>,
+}
+
+const DELIVER_AT: Schema = instant().about("Send it later. `to` may then name yourself.");
+
+const EVERY: Schema = text().about("Repeat it: an RFC 5545 rule such as FREQ=DAILY;COUNT=3.");
+
+fn schedule(body: &mut ObjectReader<'_>) -> Result<Schedule, Rejected> {
+    let read = |text: String| Timestamp::parse(&text).ok_or("must be a time such as 2026-07-01T10:00:00Z");
+    let deliver_at = body.text_if_given("deliver_at", DELIVER_AT, read);
+    let every = body.text_if_given("every", EVERY, |text| Recurrence::parse(&text));
+    Ok(Schedule { deliver_at: deliver_at?, every: every? })
+}
+
 /// A text and its recipients.
 pub(crate) struct WriteArguments {
     content: MessageContent,
     to: Vec<RequestedMention>,
     key: Option<IdempotencyKey>,
+    schedule: Schedule,
 }
 
 impl FromBody for WriteArguments {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        let (content, to, key) = (content(body), to(body), key(body));
-        Ok(Self { content: content?, to: to?, key: key? })
+        let (content, to, key, schedule) = (content(body), to(body), key(body), schedule(body));
+        Ok(Self { content: content?, to: to?, key: key?, schedule: schedule? })
     }
 }
 
@@ -90,6 +111,7 @@ pub(crate) struct ReplyArguments {
     content: MessageContent,
     to: Option<Vec<String>>,
     key: Option<IdempotencyKey>,
+    schedule: Schedule,
 }
 
 impl FromBody for ReplyArguments {
@@ -98,8 +120,8 @@ impl FromBody for ReplyArguments {
             body.text("message", uuid().about("The id of the message to answer."), id(MessageId::parse));
         let content = content(body);
         let to = body.texts_if_given("to", TO, MAX_MENTIONS, |text| Ok::<_, Infallible>(text.to_owned()));
-        let key = key(body);
-        Ok(Self { message: message?, content: content?, to: to?, key: key? })
+        let (key, schedule) = (key(body), schedule(body));
+        Ok(Self { message: message?, content: content?, to: to?, key: key?, schedule: schedule? })
     }
 }
 
@@ -127,7 +149,8 @@ impl FromBody for AskArguments {
         let question = match (earlier?, content?, to?) {
             (Some(earlier), None, None) => Question::Earlier(earlier),
             (None, Some(content), Some(to)) => {
-                Question::New(WriteArguments { content, to: addressees(to), key: key? })
+                let (to, schedule) = (addressees(to), Schedule::default());
+                Question::New(WriteArguments { content, to, key: key?, schedule })
             }
             (Some(_), _, _) => return Err(body.fault("question", "cannot be used together with text and to")),
             (None, None, _) => return Err(body.fault("text", "can't be blank")),
@@ -144,6 +167,9 @@ pub(crate) async fn write(
 ) -> Result<Value, ApiError> {
     let room = session.room(room)?;
     session.user()?;
+    if arguments.schedule.is_given() {
+        return send_later(session, room, arguments, None).await;
+    }
     let sent = send(session, room, arguments, None).await?;
     let mut answer = shown_sent(session, &sent);
     answer["next"] = json!("Call read_room later to see what was answered.");
@@ -153,14 +179,18 @@ pub(crate) async fn write(
 pub(crate) async fn reply(
     session: &Session,
     room: Option<ChatId>,
-    ReplyArguments { message, content, to, key }: ReplyArguments,
+    ReplyArguments { message, content, to, key, schedule }: ReplyArguments,
 ) -> Result<Value, ApiError> {
     let room = session.room(room)?;
     let to = match to {
         Some(to) => addressees(to),
         None => vec![sender_of(session, session.agent()?, room, message).await?],
     };
-    let sent = send(session, room, WriteArguments { content, to, key }, Some(message)).await?;
+    let arguments = WriteArguments { content, to, key, schedule };
+    if arguments.schedule.is_given() {
+        return send_later(session, room, arguments, Some(message)).await;
+    }
+    let sent = send(session, room, arguments, Some(message)).await?;
     let mut answer = shown_sent(session, &sent);
     answer["next"] = json!("Call finish for the message if you are done with it.");
     Ok(answer)
@@ -186,18 +216,54 @@ async fn sender_of(
 async fn send(
     session: &Session,
     room: ChatId,
-    WriteArguments { content, to, key }: WriteArguments,
+    arguments: WriteArguments,
     in_reply_to: Option<MessageId>,
 ) -> Result<SentMessage, ApiError> {
-    let once = key.map(|key| {
-        let to = to.iter().map(|one| one.id.as_ref().or(one.handle.as_ref())).collect::<Vec<_>>();
-        let message = in_reply_to.map(|id| id.to_string());
-        let said = json!({"text": content.as_str(), "to": to, "message": message});
-        IdempotentRequest { key, fingerprint: fingerprint(said.to_string().as_bytes()) }
-    });
-    let message =
-        SendMessage { content, mentions: to, in_reply_to, respond_by: None, attachments: Vec::new() };
+    let (message, _, once) = arguments.into_message(in_reply_to);
     Ok(session.services().messages.send_once(session.caller, room, message, once).await?)
+}
+
+async fn send_later(
+    session: &Session,
+    room: ChatId,
+    arguments: WriteArguments,
+    in_reply_to: Option<MessageId>,
+) -> Result<Value, ApiError> {
+    let (text, Schedule { deliver_at, every }, once) = arguments.into_message(in_reply_to);
+    let command = ScheduleText { text, deliver_at, every };
+    let reminder = session.services().reminders.schedule(session.caller, room, command, once).await?;
+    Ok(json!({
+        "scheduled": reminder.id.to_string(), "deliver_at": reminder.due.at.to_string(),
+        "next": "It is sent then. There is nothing to wait for.",
+    }))
+}
+
+impl Schedule {
+    const fn is_given(&self) -> bool {
+        self.deliver_at.is_some() || self.every.is_some()
+    }
+}
+
+impl WriteArguments {
+    fn into_message(
+        self,
+        in_reply_to: Option<MessageId>,
+    ) -> (SendMessage, Schedule, Option<IdempotentRequest>) {
+        let Self { content, to, key, schedule } = self;
+        let once = key.map(|key| {
+            let to = to.iter().map(|one| one.id.as_ref().or(one.handle.as_ref())).collect::<Vec<_>>();
+            let message = in_reply_to.map(|id| id.to_string());
+            let mut said = json!({"text": content.as_str(), "to": to, "message": message});
+            if schedule.is_given() {
+                said["deliver_at"] = json!(schedule.deliver_at.map(|at| at.to_string()));
+                said["every"] = json!(schedule.every.map(|every| every.to_string()));
+            }
+            IdempotentRequest { key, fingerprint: fingerprint(said.to_string().as_bytes()) }
+        });
+        let message =
+            SendMessage { content, mentions: to, in_reply_to, respond_by: None, attachments: Vec::new() };
+        (message, schedule, once)
+    }
 }
 
 /// The id of a sent message, and what is known of its recipients.
