@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const USED = [
   "showProfile", "updateProfile",
   "listChats", "findChat", "createChat", "markChatRead", "markAllChatsRead", "renameChat", "deleteChat", "stopAgents", "playAgents",
-  "listMessages", "sendMessage", "editMessage", "deleteMessage", "listReceipts",
+  "listReminders", "cancelReminder", "listMessages", "sendMessage", "editMessage", "deleteMessage", "listReceipts",
   "listParticipants", "addParticipant", "setParticipantRole", "removeParticipant", "listPeers",
   "listAgents", "findAgent", "listConnections", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "pauseAgent", "resumeAgent", "listExecutions",
   "searchMessages", "listAttention", "answerAttention", "dismissAttention", "listWork", "findWork", "retryWork", "deadLetterWork", "sendWorkAgain",
@@ -96,7 +96,7 @@ for (const [path, methods] of Object.entries(document.paths)) {
     let body = operation.requestBody?.content?.["application/json"]?.schema;
     // A body may be flat or wrapped in its object's name; the first form is the wrapped one.
     body = (body?.oneOf ?? body?.anyOf)?.[0] ?? body;
-    (/^\/api\/v1\/(operator|me\/memories|me\/search|me\/bulk-deletions)\b|\/(tree|board|tasks|bulk-delete|webhook)\b/.test(path) ? laterRoutes : routes).push(`  ${operation.operationId}: "${method.toUpperCase()} ${path.replace(/^\/api\/v1\/me(?=\/)/, "")}",`);
+    (/^\/api\/v1\/(operator|me\/memories|me\/search|me\/reminders|me\/bulk-deletions)\b|\/(tree|board|tasks|bulk-delete|webhook)\b/.test(path) ? laterRoutes : routes).push(`  ${operation.operationId}: "${method.toUpperCase()} ${path.replace(/^\/api\/v1\/me(?=\/)/, "")}",`);
     operations.push(`  ${operation.operationId}: {\n    path: ${parameters(operation, "path")};\n    query: ${parameters(operation, "query")};\n` +
       `    body: ${body ? type(body) : "undefined"};\n    answer: ${answer ? type(answer) : "undefined"};\n  };`);
   }

@@ -270,6 +270,7 @@ export const w = {
     label: "Message",
     placeholder: "Write a message. @ mentions an agent",
     send: "Send",
+    later: "Schedule",
     suggestions: "People and agents",
     found: (count: number) => (count === 0 ? "No matches" : many(count, "match", "matches")),
     bringIn: "add to room",

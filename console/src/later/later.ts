@@ -1,4 +1,4 @@
-// What is loaded later: boards, last calls, files, the inbox, memories, the search, trees, webhooks, bulk deletion, and the
+// What is loaded later: boards, last calls, files, the inbox, memories, reminders, the search, trees, webhooks, bulk deletion, and the
 // pages of operators. A script of their own, see shared.ts.
 
 import { ROUTES } from "../shared.ts";
@@ -12,6 +12,7 @@ export { Attachments, Tray } from "./Files.tsx";
 export { Inbox } from "./Inbox.tsx";
 export { Memories } from "./Memories.tsx";
 export { Operator } from "./Operator.tsx";
+export { Reminders } from "./Reminders.tsx";
 export { Search } from "./Search.tsx";
 export { Tree } from "./Tree.tsx";
 export { Webhook } from "./Webhook.tsx";

@@ -1,4 +1,4 @@
-// The texts of the pages of operators, of boards, of files, of memories, of trees, of the inbox, and of the search.
+// The texts of the pages of operators, of boards, of files, of memories, of reminders, of trees, of the inbox, and of the search.
 
 import { many, w } from "../shared.ts";
 
@@ -317,4 +317,21 @@ export const search = {
   none: "No messages found",
   noneText: "Whole words are compared. Case and accents make no difference.",
   kinds: { tool_call: "tool call", tool_result: "tool result" } as Record<string, string>,
+};
+
+const rules = [["", "Once"], ["HOURLY", "Every hour"], ["DAILY", "Every day"], ["WEEKLY", "Every week"], ["MONTHLY", "Every month"]] as const;
+
+export const reminders = {
+  title: "Send later",
+  schedule: "Schedule",
+  at: "When",
+  repeat: "Repeat",
+  rules,
+  every: (rule: string) => rules.find(([name]) => rule === `FREQ=${name}`)?.[1].toLowerCase() ?? rule,
+  utc: "Repetitions follow UTC, so they do not move with daylight saving time.",
+  noText: "Write the message first, then choose when it is sent.",
+  scheduled: "Scheduled in this room",
+  none: "Nothing is scheduled.",
+  done: "Scheduled.",
+  cancelled: "Cancelled. It will not be sent.",
 };

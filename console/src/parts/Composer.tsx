@@ -38,6 +38,7 @@ export function Composer({ room }: { room: OpenRoom }) {
   const [others, setOthers] = useState<Peer[] | null>(null);
   const chooser = useRef<HTMLInputElement>(null);
   const isDropping = useSignal(false);
+  const [isLater, setLater] = useState(false);
   const files = room.outbox.files.value;
   const canSend = files.every(one => one.stored) && (text.value.trim() !== "" || files.length > 0);
 
@@ -154,33 +155,37 @@ export function Composer({ room }: { room: OpenRoom }) {
   };
 
   return (
-    <form class={isDropping.value ? "composer dropping" : "composer"} onSubmit={event => { event.preventDefault(); void send(); }}>
-      {isListOpen && (
-        <Options id="mentions" label={w.composer.suggestions} options={found} chosen={chosen.value} onPick={pick} row={one => (
-          <>
-            <Face id={one.id} name={one.name} isAgent={isAgentHandle(one.handle)} small />
-            <span class="name">{one.name}</span> <span class="handle">@{one.handle}</span>
-            {one.isHere ? <span class="at"><Dot isOn={one.online === true} /></span> : <span class="tag">{w.composer.bringIn}</span>}
-          </>
-        )} />
-      )}
-      <p class="vh" role="status">{at.value ? w.composer.found(found.length) : ""}</p>
-      {files.length > 0 && script && <script.Tray outbox={room.outbox} />}
-      <div class="box">
-        {hasFiles.value && (
-          <>
-            <input type="file" multiple hidden ref={chooser} onChange={({ currentTarget }) => { attach([...currentTarget.files!]); currentTarget.value = ""; }} />
-            <button type="button" class="quiet square" aria-label={w.files.attach} title={w.files.attach} onClick={() => chooser.current!.click()}><Icon name="paperclip" /></button>
-          </>
+    <>
+      <form class={isDropping.value ? "composer dropping" : "composer"} onSubmit={event => { event.preventDefault(); void send(); }}>
+        {isListOpen && (
+          <Options id="mentions" label={w.composer.suggestions} options={found} chosen={chosen.value} onPick={pick} row={one => (
+            <>
+              <Face id={one.id} name={one.name} isAgent={isAgentHandle(one.handle)} small />
+              <span class="name">{one.name}</span> <span class="handle">@{one.handle}</span>
+              {one.isHere ? <span class="at"><Dot isOn={one.online === true} /></span> : <span class="tag">{w.composer.bringIn}</span>}
+            </>
+          )} />
         )}
-        <label class="vh" for="composer">{w.composer.label}</label>
-        <textarea id="composer" ref={box} rows={Math.min(10, Math.max(1, text.value.split("\n").length))} placeholder={w.composer.placeholder}
-          defaultValue={text.value} dir="auto" readOnly={leaving.value !== ""} aria-busy={leaving.value !== ""} onInput={look} onPaste={paste} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
-          aria-haspopup="listbox" {...comboOf("mentions", found.length, chosen.value)} aria-describedby="composer-effect" />
-        <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!canSend}><Icon name="send-horizontal" /></button>
-      </div>
-      <Effect room={room} hasText={canSend && !isListOpen} mentioned={mentioned} />
-    </form>
+        <p class="vh" role="status">{at.value ? w.composer.found(found.length) : ""}</p>
+        {files.length > 0 && script && <script.Tray outbox={room.outbox} />}
+        <div class="box">
+          {hasFiles.value && (
+            <>
+              <input type="file" multiple hidden ref={chooser} onChange={({ currentTarget }) => { attach([...currentTarget.files!]); currentTarget.value = ""; }} />
+              <button type="button" class="quiet square" aria-label={w.files.attach} title={w.files.attach} onClick={() => chooser.current!.click()}><Icon name="paperclip" /></button>
+            </>
+          )}
+          <label class="vh" for="composer">{w.composer.label}</label>
+          <textarea id="composer" ref={box} rows={Math.min(10, Math.max(1, text.value.split("\n").length))} placeholder={w.composer.placeholder}
+            defaultValue={text.value} dir="auto" readOnly={leaving.value !== ""} aria-busy={leaving.value !== ""} onInput={look} onPaste={paste} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
+            aria-haspopup="listbox" {...comboOf("mentions", found.length, chosen.value)} aria-describedby="composer-effect" />
+          <button type="button" class="quiet square" aria-label={w.composer.later} title={w.composer.later} onClick={() => void load().then(() => setLater(true), () => complain(w.unloaded))}><Icon name="clock" /></button>
+          <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!canSend}><Icon name="send-horizontal" /></button>
+        </div>
+        <Effect room={room} hasText={canSend && !isListOpen} mentioned={mentioned} />
+      </form>
+      {isLater && script && <script.Reminders room={room} draft={{ text: text.value, mentioned }} onSent={() => { write(""); picked.value = []; }} onClose={() => setLater(false)} />}
+    </>
   );
 }
 
