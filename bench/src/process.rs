@@ -9,10 +9,13 @@ use tokio::time::sleep;
 
 /// Every rate limit off, and as many sockets as they like: a benchmark is one client that does what thousands would.
 /// The log is what it is when nobody says otherwise, and not as in tests.
-pub(crate) const SETTINGS: [(&str, &str); 3] = [
+pub(crate) const SETTINGS: [(&str, &str); 5] = [
     ("PARLANCE_RATE_LIMITS", "false"),
     ("PARLANCE_MAX_SOCKETS_PER_CALLER", "20000"),
     ("PARLANCE_LOG", "info"),
+    // The agents of the loops write to one another without end.
+    ("PARLANCE_MAX_HOPS", "0"),
+    ("PARLANCE_MAX_PAIR_MESSAGES", "0"),
 ];
 
 /// A line about the machine and the settings, without which no figure says anything.
