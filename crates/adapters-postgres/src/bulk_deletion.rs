@@ -48,7 +48,7 @@ impl BulkDeletionRepository for PostgresStore {
     }
 
     async fn next_item(&self, now: Timestamp) -> Result<Option<ItemKey>, StoreError> {
-        self.read(now, |db, now| next_item_on(db, *now).boxed()).await
+        self.query(now, |db, now| next_item_on(db, *now).boxed()).await
     }
 
     async fn delete_item(
