@@ -30,7 +30,7 @@ pub(super) struct ProgressColumns {
 /// What its texts follow from.
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = reminders)]
-struct CauseOfReminder {
+pub(super) struct CauseOfReminder {
     cause_id: Option<Id>,
     root_id: Option<Id>,
     hop: Option<i32>,

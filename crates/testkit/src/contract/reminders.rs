@@ -13,7 +13,7 @@ use domain::message::{
 };
 use domain::organization::Authority;
 use domain::page::PageRequest;
-use domain::ports::{Clock, IdGenerator};
+use domain::ports::Clock;
 use domain::reminder::{
     DueReminder, MAX_OPEN_OF_SENDER, Recurrence, Reminder, ReminderEnd, ReminderFailure, ReminderOutcome,
     ScheduleFault, ScheduleText, ScheduleTextError, SendReminder, SentReminders,
