@@ -297,6 +297,32 @@ test("many_deliveries_come_in_pages", async t => {
   assertClean(seen);
 });
 
+test("the_organization_is_told_of_its_events", async t => {
+  const it = await place(t);
+  const { page, server, base, receiver, part, row, seen } = it;
+  await page.goto(`${base}/organization`);
+  await part.getByText("The server can send each entry of the audit log").waitFor();
+  await part.getByRole("button", { name: "Set webhook" }).click();
+  await dialog(page).getByLabel("URL").fill(`${receiver.url}/events`);
+  await dialog(page).getByLabel("Events").fill("agents.*");
+  await submit(page, "Set webhook");
+  await dialog(page).locator(".field .fault").waitFor();
+  await dialog(page).getByLabel("Events").fill("agent.*, key.created");
+  await submit(page, "Set webhook");
+  await page.getByRole("heading", { name: "The webhook is set" }).waitFor();
+  const secret = await takeSecret(page);
+  await part.getByText("agent.* key.created", { exact: true }).waitFor();
+  await server.agent("Second");
+  const request = await receiver.get(1);
+  assert.ok(isSigned(request, secret));
+  assert.equal(JSON.parse(request.text).type, "agent.registered");
+  await row(0).getByText("delivered", { exact: true }).waitFor();
+  await row(0).getByText("agent.registered", { exact: false }).waitFor();
+  await row(0).getByRole("button", { name: /^Resend/ }).click();
+  await receiver.get(2);
+  assertClean(seen);
+});
+
 test("webhooks_that_are_off_are_not_shown", async t => {
   const it = await place(t);
   const { page, base, server, part, bot, open, seen } = it;

@@ -176,6 +176,7 @@ pub(super) struct EventDeliveryRow {
     status: Option<i32>,
     error: Option<String>,
     ended_at: Option<At>,
+    outcome: Option<String>,
 }
 
 impl EventDeliveryRow {
@@ -192,11 +193,13 @@ impl EventDeliveryRow {
             attempted_at: sent.attempted_at.map(At),
             status: sent.status.map(i32::from),
             error: sent.error.clone(),
-            ended_at: sent.ended_at.map(At),
+            ended_at: sent.ended.map(|ended| At(ended.at)),
+            outcome: sent.ended.map(|ended| ended.outcome.as_str().to_owned()),
         }
     }
 
     pub(super) fn into_delivery(self) -> Result<EventDelivery, Fault> {
+        let outcome = self.outcome.map(|outcome| row::word(&outcome, WebhookOutcome::parse)).transpose()?;
         Ok(EventDelivery {
             id: WebhookDeliveryId::new(self.id.0),
             organization: OrganizationId::new(self.organization_id.0),
@@ -209,7 +212,7 @@ impl EventDeliveryRow {
             attempted_at: self.attempted_at.map(|at| at.0),
             status: status(self.status)?,
             error: self.error,
-            ended_at: self.ended_at.map(|at| at.0),
+            ended: self.ended_at.zip(outcome).map(|(At(at), outcome)| Ended { at, outcome }),
         })
     }
 }
@@ -394,15 +397,21 @@ pub(super) fn forgettable(one: &str) -> String {
     format!("SELECT one.id FROM webhooks JOIN {one} LIMIT ?")
 }
 
-/// The organizations with a delivery that is due, or with none that has not ended and an entry that was not seen. The values are
-/// the organization before the first one, the time, and the number of organizations.
-pub(super) const WITH_EVENTS: &str = "SELECT organization_webhooks.organization_id FROM organization_webhooks \
-     WHERE organization_webhooks.organization_id > ? AND organization_webhooks.disabled_at IS NULL AND coalesce( \
-     (SELECT begun.next_attempt_at <= ? FROM organization_webhook_deliveries AS begun \
-     WHERE begun.organization_id = organization_webhooks.organization_id AND begun.ended_at IS NULL), \
-     (SELECT 1 FROM audit WHERE audit.organization_id = organization_webhooks.organization_id \
-     AND audit.number > organization_webhooks.seen_number LIMIT 1) IS NOT NULL) \
-     ORDER BY organization_webhooks.organization_id LIMIT ?";
+/// The organizations with a delivery that is due, or with none that has not ended and an entry that was not seen; `entries` are
+/// the sealed entries of the organization, in the order of their index. The values are the organization before the first one,
+/// the time, and the number of organizations.
+pub(super) fn with_events(entries: (&str, &str)) -> String {
+    let (of_organization, order) = entries;
+    format!(
+        "SELECT organization_webhooks.organization_id AS id FROM organization_webhooks \
+         WHERE organization_webhooks.organization_id > ? AND organization_webhooks.disabled_at IS NULL AND coalesce( \
+         (SELECT begun.next_attempt_at <= ? FROM organization_webhook_deliveries AS begun \
+         WHERE begun.organization_id = organization_webhooks.organization_id AND begun.ended_at IS NULL), \
+         (SELECT 1 FROM audit WHERE audit.organization_id {of_organization} \
+         AND audit.number > organization_webhooks.seen_number ORDER BY {order} LIMIT 1) IS NOT NULL) \
+         ORDER BY organization_webhooks.organization_id LIMIT ?"
+    )
+}
 
 /// Makes what waits for the webhook of an organization due. The values are the time, the organization, and the time.
 pub(super) const MAKE_EVENT_DUE: &str = "UPDATE organization_webhook_deliveries SET next_attempt_at = ? \
@@ -428,12 +437,13 @@ pub(super) const SURPLUS_EVENTS: &str = "SELECT one.id FROM organization_webhook
      WHERE newest.organization_id = organization_webhooks.organization_id \
      ORDER BY newest.number DESC LIMIT 1 OFFSET ?) LIMIT ?";
 
-/// The webhooks of the agents of an owner that are disabled, or whose requests have failed for a day. The values are the owner
-/// and the number of webhooks.
+/// The webhooks of the agents of an owner that are disabled, or whose requests have failed for a day, the longest failing ones
+/// first. The values are the owner and the number of webhooks. There are few such webhooks of all owners.
 pub(super) const FAILING: &str = "SELECT agents.id, agents.handle, agents.name, webhooks.disabled_reason, \
-     coalesce(webhooks.disabled_at, webhooks.warned_at) AS since FROM agents CROSS JOIN webhooks \
-     WHERE agents.owner_id = ? AND agents.deleted_at IS NULL AND webhooks.agent_id = agents.id \
-     AND (webhooks.disabled_at IS NOT NULL OR webhooks.warned_at IS NOT NULL) LIMIT ?";
+     coalesce(webhooks.disabled_at, webhooks.warned_at) AS since FROM webhooks CROSS JOIN agents \
+     WHERE (webhooks.disabled_at IS NOT NULL OR webhooks.warned_at IS NOT NULL) AND agents.id = webhooks.agent_id \
+     AND agents.owner_id = ? AND agents.deleted_at IS NULL \
+     ORDER BY coalesce(webhooks.disabled_at, webhooks.warned_at), agents.id LIMIT ?";
 
 /// The columns of [`FAILING`].
 pub(super) type FailingRow = (Id, String, String, Option<String>, At);

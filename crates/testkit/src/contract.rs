@@ -394,6 +394,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, organization_webhooks:
             admins_manage_the_webhook_of_their_organization, events_are_sent_in_the_order_of_the_log,
             events_that_are_not_named_are_passed_over, events_are_repeated_until_one_succeeds, an_event_has_one_sender,
+            an_event_that_is_not_received_any_more_is_dropped,
             webhooks_of_organizations_are_disabled, events_are_sent_again, a_deleted_organization_has_no_webhook,
         }
         $crate::contract_tests! { @area $make, attention:

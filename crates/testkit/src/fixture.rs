@@ -264,7 +264,7 @@ impl Fixture {
         let content = MessageContent::new("as it is".to_owned()).unwrap();
         world.messages.edit(ann.caller, chat, edited, content).await.unwrap();
         world.messages.delete(ann.caller, chat, deleted).await.unwrap();
-        // What is done later is not sealed.
+        // What is done after the events of organizations is not sealed.
         while world.audit.seal_some().await.unwrap() > 0 {}
     }
 

@@ -45,6 +45,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// The time limit for resolving the host, and for each connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// The time limit of a request with an event: its receiver only has to take it.
+const EVENT_TIME_LIMIT: Duration = Duration::from_secs(30);
+
 /// The time after which a connection is probed on which nothing comes, and between two probes.
 const PROBED_AFTER: Duration = Duration::from_secs(30);
 
@@ -128,22 +131,18 @@ impl Client {
     /// Sends a delivery; `now` is the time of the request.
     pub(crate) async fn send(&self, due: &DueDelivery, now: Timestamp) -> Reply {
         let DueDelivery { delivery, message, webhook } = due;
-        self.send_signed(webhook, delivery.id, envelope(message, delivery.agent, now), now).await
+        let body = envelope(message, delivery.agent, now);
+        self.send_signed(signed(webhook, delivery.id, body, TIME_LIMIT, now), now).await
     }
 
     /// Sends a delivery to the webhook of an organization.
     pub(crate) async fn send_event(&self, due: &DueEvent, now: Timestamp) -> Reply {
-        self.send_signed(&due.webhook, due.delivery.id, event(&due.record), now).await
+        let body = event(&due.record);
+        self.send_signed(signed(&due.webhook, due.delivery.id, body, EVENT_TIME_LIMIT, now), now).await
     }
 
-    async fn send_signed(
-        &self,
-        webhook: &Webhook,
-        id: WebhookDeliveryId,
-        body: String,
-        now: Timestamp,
-    ) -> Reply {
-        match signed(webhook, id, body, now) {
+    async fn send_signed(&self, signed: Result<Outgoing<'_>, &'static str>, now: Timestamp) -> Reply {
+        match signed {
             Ok(request) => self.post(request, now).await.unwrap_or_else(|| Reply::Unanswered {
                 error: "too many large requests are in flight".to_owned(),
             }),
@@ -241,6 +240,7 @@ fn signed(
     webhook: &Webhook,
     id: WebhookDeliveryId,
     body: String,
+    time_limit: Duration,
     now: Timestamp,
 ) -> Result<Outgoing<'_>, &'static str> {
     let (id, timestamp) = (id.to_string(), now.unix_millis() / 1000);
@@ -250,7 +250,7 @@ fn signed(
         ("webhook-timestamp", timestamp.to_string()),
         ("webhook-signature", signature),
     ];
-    Ok(Outgoing { url: &webhook.url, headers, body, time_limit: TIME_LIMIT })
+    Ok(Outgoing { url: &webhook.url, headers, body, time_limit })
 }
 
 fn request(target: &Target, outgoing: Outgoing<'_>) -> Result<Request<Full<Bytes>>, String> {

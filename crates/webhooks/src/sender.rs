@@ -13,8 +13,8 @@ use domain::id::{AgentId, UserId};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use domain::webhook::{
-    DueDelivery, DueEvent, EventDelivery, LEASE, Lease, Notice, Reply, RoomSearch, Settled, Wakes,
-    WebhookOwner, WebhookRoom, WebhookService,
+    DueDelivery, DueEvent, EventDelivery, LEASE, Lease, Notice, Reply, RoomSearch, Settled, TakenEvent,
+    Wakes, WebhookOwner, WebhookRoom, WebhookService,
 };
 use measure::{Outage, WebhookResult};
 use tokio::sync::{Notify, watch};
@@ -108,6 +108,8 @@ enum Worked {
     Nothing,
     /// A delivery was taken.
     Taken(Due),
+    /// Entries were passed over. More may be due, in another turn.
+    Passed,
     /// A request is done.
     Sent,
 }
@@ -268,10 +270,17 @@ impl Sender {
             let webhooks = self.webhooks.clone();
             self.working.spawn(async move {
                 let taken = match room {
-                    Line::Room(room) => webhooks.take(room).await.map(|due| due.map(Due::Message)),
-                    Line::Events(of) => webhooks.take_event(of).await.map(|due| due.map(Due::Event)),
+                    Line::Room(room) => webhooks
+                        .take(room)
+                        .await
+                        .map(|due| due.map_or(Worked::Nothing, |due| Worked::Taken(Due::Message(due)))),
+                    Line::Events(of) => webhooks.take_event(of).await.map(|taken| match taken {
+                        TakenEvent::Nothing => Worked::Nothing,
+                        TakenEvent::Passed => Worked::Passed,
+                        TakenEvent::Send(due) => Worked::Taken(Due::Event(due)),
+                    }),
                 };
-                (room, taken.map(|due| due.map_or(Worked::Nothing, Worked::Taken)))
+                (room, taken)
             });
         }
     }
@@ -291,6 +300,7 @@ impl Sender {
                 self.working.spawn(async move { (room, deliver(&webhooks, &accounts, client, due).await) });
             }
             Ok(Worked::Nothing) => self.rooms.done(room, false),
+            Ok(Worked::Passed) => self.rooms.done(room, true),
             Ok(Worked::Sent) => {
                 self.leases.locked().remove(&room);
                 self.rooms.done(room, true);
@@ -415,7 +425,7 @@ fn report_event(due: &DueEvent, settled: Option<&Settled<EventDelivery>>, now: T
         return;
     };
     let (status, error) = (delivery.status.unwrap_or(0), delivery.error.as_deref().unwrap_or_default());
-    match delivery.ended_at {
+    match delivery.ended {
         Some(_) => tracing::debug!(organization.id = %organization, action, status, "event delivered"),
         None if delivery.is_overdue(now) => tracing::warn!(
             organization.id = %organization, action, attempts = delivery.attempts, status, error,

@@ -1,4 +1,4 @@
--- The webhooks of organizations, which are told of entries of the audit log, and the requests for each entry.
+-- The webhooks of organizations, which receive entries of the audit log, and the requests for each entry.
 CREATE TABLE organization_webhooks (
     organization_id BLOB    NOT NULL PRIMARY KEY,
     url             TEXT    NOT NULL,
@@ -33,6 +33,8 @@ CREATE TABLE organization_webhook_deliveries (
     status          INTEGER,
     error           TEXT,
     ended_at        INTEGER,
+    outcome         TEXT,
+    CHECK ((ended_at IS NULL) = (outcome IS NULL)),
     CHECK (ended_at IS NULL OR leased_until IS NULL)
 ) STRICT;
 
@@ -44,4 +46,8 @@ CREATE INDEX organization_webhook_deliveries_ended ON organization_webhook_deliv
     WHERE ended_at IS NOT NULL;
 
 -- The sealed entries of an organization, in the order of the chain.
-CREATE INDEX audit_of_organization_by_number ON audit (organization_id, number) WHERE number IS NOT NULL;
+CREATE INDEX audit_of_organization_by_number ON audit (organization_id, number)
+    WHERE organization_id IS NOT NULL AND number IS NOT NULL;
+
+-- The few webhooks of agents that fail or were disabled, of which their owners are told.
+CREATE INDEX webhooks_failing ON webhooks (agent_id) WHERE disabled_at IS NOT NULL OR warned_at IS NOT NULL;

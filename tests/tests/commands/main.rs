@@ -37,7 +37,7 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 62] = [
+const WRONG: [(&[&str], &[&[&str]]); 64] = [
     (
         &["usage"],
         &[

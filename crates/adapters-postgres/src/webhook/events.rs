@@ -4,6 +4,7 @@
 //! delivery. A sender locks the webhook first.
 
 use std::convert::Infallible;
+use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -19,13 +20,13 @@ use domain::store::StoreError;
 use domain::time::Timestamp;
 use domain::webhook::{
     ChangeOrganizationWebhook, ChangedWebhook, DueEvent, ENTRIES_AT_ONCE, EventDelivery, EventsRefused,
-    Notice, OrganizationWebhook, OrganizationWebhookRepository, ResendEvent, SettleDelivery, Settled,
-    TakeEvent, TakenEvent, WebhookStep,
+    Notice, OrganizationWebhook, OrganizationWebhookRepository, ResendEvent, Resumption, SettleDelivery,
+    Settled, TakeEvent, TakenEvent, WebhookStep,
 };
 use futures_util::FutureExt;
 use uuid::Uuid;
 
-use super::row::{EventDeliveryRow, MAKE_EVENT_DUE, OrganizationWebhookRow, WITH_EVENTS};
+use super::row::{EventDeliveryRow, MAKE_EVENT_DUE, OrganizationWebhookRow, with_events};
 use crate::PostgresStore;
 use crate::error::Fault;
 use crate::organization::member::check_on;
@@ -34,6 +35,15 @@ use crate::run::Db;
 use crate::schema::{organization_webhook_deliveries, organization_webhooks};
 use crate::statement::statement;
 use crate::{audit, change, lock};
+
+/// The organization is given as a range and ordered by, because PostgreSQL could else read the entries of all organizations, by
+/// their numbers.
+static WITH_EVENTS: LazyLock<String> = LazyLock::new(|| {
+    with_events((
+        "BETWEEN organization_webhooks.organization_id AND organization_webhooks.organization_id",
+        "audit.organization_id, audit.number",
+    ))
+});
 
 #[async_trait]
 impl OrganizationWebhookRepository for PostgresStore {
@@ -208,7 +218,10 @@ async fn resend_on(db: &Db, command: &ResendEvent) -> Result<Result<EventDeliver
         return Ok(Err(refused.into()));
     }
     // From here on no other delivery of the organization begins.
-    locked_hook_on(db, organization).await?;
+    let hook = locked_hook_on(db, organization).await?;
+    if hook.is_some_and(|hook| hook.webhook.disabled.is_some()) {
+        return Ok(Err(EventsRefused::Disabled));
+    }
     let found = locked_on(db, command.delivery).await?.filter(|sent| sent.organization == organization);
     let Some(sent) = found else { return Ok(Err(EventsRefused::NoDelivery)) };
     let is_busy = begun_on(db, organization).await?.is_some_and(|begun| begun.id != sent.id);
@@ -256,7 +269,7 @@ async fn with_events_on(
     now: Timestamp,
     limit: u32,
 ) -> Result<Vec<OrganizationId>, Fault> {
-    let found = statement::<SqlUuid>(WITH_EVENTS)
+    let found = statement::<SqlUuid>(WITH_EVENTS.as_str())
         .bind::<SqlUuid, _>(after.uuid())
         .bind::<Timestamptz, _>(At(now))
         .bind::<BigInt, _>(i64::from(limit))
@@ -270,8 +283,15 @@ async fn take_on(mut db: &Db, command: TakeEvent) -> Result<Result<TakenEvent, I
     let hook = locked_hook_on(db, organization).await?.filter(|hook| hook.webhook.disabled.is_none());
     let Some(mut hook) = hook else { return Ok(Ok(TakenEvent::Nothing)) };
     let mut sent = match begun_on(db, organization).await? {
-        Some(begun) if now < begun.next_attempt_at => return Ok(Ok(TakenEvent::Nothing)),
-        Some(begun) => begun,
+        Some(mut begun) => match hook.resume(&begun, now) {
+            Resumption::Send => begun,
+            Resumption::Wait(_) => return Ok(Ok(TakenEvent::Nothing)),
+            Resumption::End(outcome) => {
+                begun.end(outcome, now);
+                save_on(db, &begun).await?;
+                return Ok(Ok(TakenEvent::Passed));
+            }
+        },
         None => {
             let entries = audit::entries_after_on(db, organization, hook.seen, ENTRIES_AT_ONCE).await?;
             let (seen, has_more) = (hook.seen, entries.len() == ENTRIES_AT_ONCE as usize);

@@ -26,7 +26,7 @@ use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::{organization_webhook_deliveries, webhook_deliveries};
+use crate::schema::webhook_deliveries;
 use crate::statement::statement;
 use crate::{audit, change};
 
@@ -268,15 +268,17 @@ pub(super) async fn old_on(
     Ok(found.into_iter().map(WebhookDeliveryId::new).collect())
 }
 
+/// Those that an admin removes meanwhile, with the webhook, are left to that.
+const FORGET_EVENTS: &str = "DELETE FROM organization_webhook_deliveries WHERE id IN ( \
+     SELECT id FROM organization_webhook_deliveries WHERE id = ANY(?) AND ended_at IS NOT NULL \
+     ORDER BY id FOR UPDATE SKIP LOCKED)";
+
 pub(super) async fn forget_on(mut db: &Db, ids: &[WebhookDeliveryId]) -> Result<(), Fault> {
     let ids = ids.iter().map(|id| id.uuid()).collect::<Vec<_>>();
     let ended = webhook_deliveries::table
         .filter(webhook_deliveries::id.eq_any(ids.clone()))
         .filter(webhook_deliveries::ended_at.is_not_null());
     diesel::delete(ended).execute(&mut db).await?;
-    let ended = organization_webhook_deliveries::table
-        .filter(organization_webhook_deliveries::id.eq_any(ids))
-        .filter(organization_webhook_deliveries::ended_at.is_not_null());
-    diesel::delete(ended).execute(&mut db).await?;
+    statement::<()>(FORGET_EVENTS).bind::<Array<SqlUuid>, _>(ids).execute(&mut db).await?;
     Ok(())
 }

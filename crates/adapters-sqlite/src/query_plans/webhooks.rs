@@ -22,11 +22,19 @@ async fn webhooks_are_sent_along_indexes() {
         let mut texts = Vec::<String>::new();
         for (step, query) in steps.into_iter().filter(|(_, query)| query.contains("webhook")) {
             // The agents and organizations with a webhook, and the rooms of a walk.
-            let made_up =
-                ["SCAN webhooks", "SCAN organization_webhooks", "SCAN room", "SCAN fresh", "SCAN again"];
+            let made_up = [
+                "SCAN webhooks",
+                "SCAN organization_webhooks",
+                "SCAN CONSTANT ROW",
+                "SCAN room",
+                "SCAN fresh",
+                "SCAN again",
+            ];
             let is_made_up = made_up.iter().any(|start| step.starts_with(start)) || is_list(&step);
             assert!(is_made_up || !step.starts_with("SCAN"), "{what}: {step}\n{query}");
-            assert!(!step.contains("TEMP B-TREE"), "{what}: {step}\n{query}");
+            // The few that fail are sorted by a time of two.
+            let is_sorted = step.contains("TEMP B-TREE") && what != "find failing webhooks";
+            assert!(!is_sorted, "{what}: {step}\n{query}");
             if !texts.contains(&query) {
                 texts.push(query);
             }
@@ -42,6 +50,7 @@ async fn webhooks_are_sent_along_indexes() {
         ("find rooms that are due", "webhook_deliveries_due (agent_id=?, next_attempt_at<?)"),
         ("find rooms with new messages", "deliveries_open (agent_id=?, chat_id>?)"),
         ("find old deliveries", "webhook_deliveries_of_agent (agent_id=?, created_at<?)"),
+        ("find failing webhooks", "webhooks_failing"),
         ("find old deliveries", "organization_webhook_deliveries_ended (ended_at<?)"),
         ("find old deliveries", "organization_webhook_deliveries_of_entry (organization_id=?, number<?)"),
         ("find organizations with events", "audit_of_organization_by_number (organization_id=?, number>?)"),

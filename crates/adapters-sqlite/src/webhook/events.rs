@@ -1,6 +1,7 @@
 //! Webhooks of organizations.
 
 use std::convert::Infallible;
+use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -16,11 +17,11 @@ use domain::store::StoreError;
 use domain::time::Timestamp;
 use domain::webhook::{
     ChangeOrganizationWebhook, ChangedWebhook, DueEvent, ENTRIES_AT_ONCE, EventDelivery, EventsRefused,
-    Notice, OrganizationWebhook, OrganizationWebhookRepository, ResendEvent, SettleDelivery, Settled,
-    TakeEvent, TakenEvent, WebhookStep,
+    Notice, OrganizationWebhook, OrganizationWebhookRepository, ResendEvent, Resumption, SettleDelivery,
+    Settled, TakeEvent, TakenEvent, WebhookStep,
 };
 
-use super::row::{EventDeliveryRow, MAKE_EVENT_DUE, OrganizationWebhookRow, WITH_EVENTS};
+use super::row::{EventDeliveryRow, MAKE_EVENT_DUE, OrganizationWebhookRow, with_events};
 use crate::SqliteStore;
 use crate::error::Fault;
 use crate::organization::member::check_on;
@@ -28,6 +29,16 @@ use crate::row::{At, Id};
 use crate::schema::{organization_webhook_deliveries, organization_webhooks};
 use crate::statement::statement;
 use crate::{audit, change};
+
+/// SQLite finds the index of the entries of an organization on its own.
+static WITH_EVENTS: LazyLock<String> =
+    LazyLock::new(|| with_events(("= organization_webhooks.organization_id", "audit.number")));
+
+#[derive(QueryableByName)]
+struct Found {
+    #[diesel(sql_type = Binary)]
+    id: Id,
+}
 
 #[async_trait]
 impl OrganizationWebhookRepository for SqliteStore {
@@ -81,12 +92,12 @@ impl OrganizationWebhookRepository for SqliteStore {
         limit: u32,
     ) -> Result<Vec<OrganizationId>, StoreError> {
         self.read(move |connection| {
-            let found = statement!(WITH_EVENTS => Binary)
+            let found = diesel::sql_query(WITH_EVENTS.as_str())
                 .bind::<Binary, _>(Id(after.uuid()))
                 .bind::<BigInt, _>(At(now))
                 .bind::<BigInt, _>(i64::from(limit))
-                .load::<Id>(connection)?;
-            Ok(found.into_iter().map(|Id(organization)| OrganizationId::new(organization)).collect())
+                .load::<Found>(connection)?;
+            Ok(found.into_iter().map(|found| OrganizationId::new(found.id.0)).collect())
         })
         .await
     }
@@ -211,6 +222,9 @@ fn resend_on(
         return Ok(Err(refused.into()));
     }
     let organization = command.by.organization();
+    if hook_on(connection, organization)?.is_some_and(|hook| hook.webhook.disabled.is_some()) {
+        return Ok(Err(EventsRefused::Disabled));
+    }
     let found = find_on(connection, command.delivery)?.filter(|sent| sent.organization == organization);
     let Some(sent) = found else { return Ok(Err(EventsRefused::NoDelivery)) };
     let is_busy = begun_on(connection, organization)?.is_some_and(|begun| begun.id != sent.id);
@@ -250,8 +264,15 @@ fn take_on(connection: &mut SqliteConnection, command: TakeEvent) -> Result<Take
     let hook = hook_on(connection, organization)?.filter(|hook| hook.webhook.disabled.is_none());
     let Some(mut hook) = hook else { return Ok(TakenEvent::Nothing) };
     let mut sent = match begun_on(connection, organization)? {
-        Some(begun) if now < begun.next_attempt_at => return Ok(TakenEvent::Nothing),
-        Some(begun) => begun,
+        Some(mut begun) => match hook.resume(&begun, now) {
+            Resumption::Send => begun,
+            Resumption::Wait(_) => return Ok(TakenEvent::Nothing),
+            Resumption::End(outcome) => {
+                begun.end(outcome, now);
+                save_on(connection, &begun)?;
+                return Ok(TakenEvent::Passed);
+            }
+        },
         None => {
             let entries = audit::entries_after_on(connection, organization, hook.seen, ENTRIES_AT_ONCE)?;
             let (seen, has_more) = (hook.seen, entries.len() == ENTRIES_AT_ONCE as usize);

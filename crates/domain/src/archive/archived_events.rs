@@ -37,6 +37,7 @@ macro_rules! archived_events {
                     status -> Nullable<Small>,
                     error -> Nullable<Text>,
                     ended_at -> Nullable<Instant>,
+                    outcome -> Nullable<Text>,
                 }
             }
             $($others)*

@@ -13,7 +13,7 @@
 //! expires. A response with a status of 2xx marks the message as *delivered*, which changes nothing if the agent has begun to
 //! work on it; the delivery then ends when the agent is done.
 //!
-//! An organization can have a webhook as well, which is told of the entries of its audit log ([`OrganizationWebhook`]).
+//! An organization can have a webhook as well, which receives the entries of its audit log ([`OrganizationWebhook`]).
 
 mod events;
 mod manage;

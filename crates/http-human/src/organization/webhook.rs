@@ -18,7 +18,7 @@ use http_wire::view::{EventDeliveryView, OrganizationWebhookView};
 
 use crate::webhook::RotateBody;
 
-/// The URL of a webhook, and what it is told of.
+/// The URL of a webhook, and what it receives.
 pub(crate) struct OrganizationWebhookBody {
     url: String,
     events: EventFilter,
@@ -29,7 +29,7 @@ impl FromBody for OrganizationWebhookBody {
         let about = "A URL that begins with https://, without a user, a password, and a fragment.";
         let url = text().min(1).max(WebhookUrl::MAX_CHARS).about(about);
         let url = body.text("url", url, Ok::<_, Infallible>);
-        let about = "An action of the audit log, such as agent.deleted, or an area, such as agent.*. The webhook is told of \
+        let about = "An action of the audit log, such as agent.deleted, or an area, such as agent.*. The webhook receives \
                      all actions if the list is empty or missing.";
         let name = text().min(1).max(EventFilter::MAX_CHARS).about(about);
         let events = body.texts_if_given("events", name, EventFilter::MAX, EventFilter::check);
@@ -52,7 +52,7 @@ pub(crate) async fn set_webhook(
     webhooks: web::Data<WebhookService>,
 ) -> Result<HttpResponse, ApiError> {
     let OrganizationWebhookBody { url, events } = body;
-    let set = webhooks.set_of_organization(Authority::Admin(caller), &url, events).await?;
+    let set = webhooks.set_of_organization(Authority::Admin(caller), &url, Some(events)).await?;
     let view = OrganizationWebhookView::new(&set.webhook, set.is_new, webhooks.now());
     Ok(if set.is_new { Data::created(view) } else { Data::ok(view) })
 }

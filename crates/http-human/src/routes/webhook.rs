@@ -45,7 +45,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// Those of organizations, which are told of the entries of the audit log.
+/// Those of organizations, which receive the entries of the audit log.
 pub(super) fn endpoints_of_organizations() -> Vec<Endpoint> {
     let endpoints = vec![
         get("/organization/webhook", organization::find_webhook)

@@ -3,6 +3,7 @@
 use actix_web::http::Method;
 use domain::webhook::{Reply, WebhookRoom};
 use serde_json::{Value, json};
+use testkit::webhook_walk::take_event;
 
 use crate::harness::Api;
 
@@ -145,8 +146,16 @@ async fn an_admin_sets_the_webhook_of_the_organization() {
         assert_eq!(refused.code(), (403, "forbidden"), "{rest}");
     }
 
+    // A key that is limited to an agent is not the admin.
+    let scope = json!({"api_key": {"name": "as helper", "agent_id": api.helper.id.to_string()}});
+    let limited = api.post(&api.ann, "/api-keys", scope).await;
+    let limited = limited.data()["credentials"]["api_key"].as_str().unwrap().to_owned();
+    for other in [&limited, &api.helper.key] {
+        assert_eq!(put(other, json!({"url": url})).await.code(), (403, "forbidden"));
+    }
+
     while api.world.audit.seal_some().await.unwrap() > 0 {}
-    let due = api.world.webhooks.take_event(api.ann.caller.organization).await.unwrap().unwrap();
+    let due = take_event(&api.world, api.ann.caller.organization).await.unwrap();
     let lost = Reply::Unanswered { error: "connection refused".to_owned() };
     api.world.webhooks.settle_event(&due, lost).await.unwrap();
     let listed = api.get(&api.ann, &format!("{path}/deliveries?limit=1")).await;
@@ -159,7 +168,7 @@ async fn an_admin_sets_the_webhook_of_the_organization() {
     assert_eq!(resend(&api.ann, &id).await.data()["next_attempt_at"], api.now());
     assert_eq!(resend(&api.bob, &id).await.code(), (404, "not_found"));
     assert_eq!(resend(&cai, &id).await.code(), (403, "forbidden"));
-    api.world.webhooks.take_event(api.ann.caller.organization).await.unwrap().unwrap();
+    take_event(&api.world, api.ann.caller.organization).await.unwrap();
     assert_eq!(resend(&api.ann, &id).await.code(), (409, "conflict"));
 
     assert_eq!(api.call(key, Method::DELETE, path, &Value::Null).await.status, 204);

@@ -20,8 +20,8 @@ pub struct AttentionView<'a> {
     #[schema(value_type = String)]
     id: Shown<AttentionId>,
     /// `question`, `assumption`, `failure`, or `review` of an agent; `approval`, of an adapter that asks whether a tool may
-    /// run; `deadline`, `held`, or `budget`, of the server; `work`, `contact_request`, or `webhook`, that of an agent whose
-    /// requests fail, or that was disabled. More may be added.
+    /// run; `deadline`, `held`, or `budget`, of the server; `work`, or `contact_request`; `webhook`: the webhook of an
+    /// agent keeps failing or was disabled. More may be added.
     kind: &'static str,
     /// `open`, `answered`, or `expired`.
     state: &'static str,

@@ -68,7 +68,7 @@ impl<'a> SecretWebhookView<'a> {
 pub struct OrganizationWebhookView<'a> {
     #[serde(flatten)]
     webhook: SecretWebhookView<'a>,
-    /// The actions of the audit log that it is told of, and areas such as `agent.*`. All if it is empty.
+    /// The actions of the audit log that it receives, and areas such as `agent.*`. All if it is empty.
     events: Vec<&'a str>,
 }
 
@@ -138,7 +138,8 @@ pub struct EventDeliveryView<'a> {
     id: Shown<WebhookDeliveryId>,
     /// The action of the entry.
     event: &'a str,
-    /// `sending`, `waiting` for the next attempt, or `delivered`.
+    /// `sending`, `waiting` for the next attempt, `delivered`, or `dropped` because the webhook did not receive the action any
+    /// more.
     status: &'static str,
     /// The number of requests.
     attempts: u32,
@@ -169,7 +170,7 @@ impl<'a> EventDeliveryView<'a> {
             last_attempt_at: sent.attempted_at.map(Shown),
             next_attempt_at: sent.next_attempt(now).map(Shown),
             inserted_at: Shown(sent.created_at),
-            ended_at: sent.ended_at.map(Shown),
+            ended_at: sent.ended.map(|ended| Shown(ended.at)),
         }
     }
 }

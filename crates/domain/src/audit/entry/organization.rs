@@ -14,6 +14,9 @@ use crate::plan::PlanName;
 use crate::time::Timestamp;
 use crate::webhook::{ChangeOrganizationWebhook, DisabledReason, ResendEvent};
 
+/// The maximum number of characters of the events of a webhook that are recorded.
+const EVENTS_CHARS: usize = 300;
+
 impl From<Authority> for Actor {
     fn from(by: Authority) -> Self {
         by.user().map_or(Self::Operator, Self::from)
@@ -77,9 +80,13 @@ impl AuditEntry {
     }
 
     /// The webhook of an organization that was set, changed, or removed. Of the address, only the beginning is recorded, as of
-    /// that of an agent's webhook.
+    /// that of an agent's webhook; the events follow if they were given.
     pub fn organization_webhook_changed(command: &ChangeOrganizationWebhook) -> Self {
         let (action, detail) = webhook_step(&command.step);
+        let detail = detail.map(|detail| match &command.events {
+            Some(events) => format!("{detail} events={}", events.to_text(EVENTS_CHARS)),
+            None => detail,
+        });
         let by = command.by;
         Self { detail, ..Self::of_organization(action, by, by.organization(), command.now) }
     }

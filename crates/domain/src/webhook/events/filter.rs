@@ -1,4 +1,4 @@
-//! Which entries of the audit log a webhook is told of.
+//! Which entries of the audit log a webhook receives.
 
 use crate::audit::AuditAction;
 
@@ -13,7 +13,7 @@ const BETWEEN: &str = " ";
 #[error("must be an action of the audit log, such as agent.deleted, or an area, such as agent.*")]
 pub struct UnknownEvent;
 
-/// The actions of the audit log that a webhook is told of, and areas such as `agent.*`; all if it is empty.
+/// The actions of the audit log that a webhook receives, and areas such as `agent.*`; all if it is empty.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct EventFilter(Vec<String>);
 
@@ -57,6 +57,15 @@ impl EventFilter {
         &self.0
     }
 
+    /// The names separated by commas, cut to about `most_chars`; `all` if there are none.
+    pub fn to_text(&self, most_chars: usize) -> String {
+        let text = if self.0.is_empty() { "all".to_owned() } else { self.0.join(",") };
+        match text.char_indices().nth(most_chars) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+
     /// Returns whether an action is among them.
     pub fn has(&self, action: &str) -> bool {
         let is_named = |name: &String| {
@@ -89,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_is_told_of_what_is_named() {
+    fn a_webhook_receives_what_is_named() {
         let all = EventFilter::default();
         assert!(all.has("agent.deleted") && all.has("something.new"));
         let some = EventFilter::new(["key.*", "agent.deleted", "key.*"].map(str::to_owned).to_vec());
@@ -102,6 +111,8 @@ mod tests {
         ] {
             assert_eq!(some.has(action), expected, "{action}");
         }
+        assert_eq!((all.to_text(9), some.to_text(99)), ("all".to_owned(), "agent.deleted,key.*".to_owned()));
+        assert_eq!(some.to_text(5), "agent…");
         for filter in [all, some] {
             assert_eq!(EventFilter::stored(filter.to_stored().as_deref()), filter);
         }

@@ -26,6 +26,9 @@ pub enum OrganizationWebhookError {
     /// A request is in flight, or another delivery has not ended.
     #[error("another delivery has not ended")]
     InFlight,
+    /// The webhook is disabled.
+    #[error("the webhook is disabled")]
+    Disabled,
     /// Webhooks are off.
     #[error("webhooks are turned off on this server")]
     Off,
@@ -44,6 +47,7 @@ impl From<EventsRefused> for OrganizationWebhookError {
             EventsRefused::NoWebhook => Self::NoWebhook,
             EventsRefused::NoDelivery => Self::NoDelivery,
             EventsRefused::InFlight => Self::InFlight,
+            EventsRefused::Disabled => Self::Disabled,
         }
     }
 }
@@ -57,12 +61,12 @@ impl WebhookService {
         Ok(self.ports.events.organization_webhook(by).await??)
     }
 
-    /// Gives an organization a webhook with this URL, or changes the URL, and what it is told of.
+    /// Gives an organization a webhook with this URL, or changes the URL, and what it receives, if that is given.
     pub async fn set_of_organization(
         &self,
         by: Authority,
         url: &str,
-        events: EventFilter,
+        events: Option<EventFilter>,
     ) -> Result<ChangedWebhook<OrganizationWebhook>, OrganizationWebhookError> {
         let mint = self.mint().ok_or(OrganizationWebhookError::Off)?;
         let url = mint.url(url).map_err(OrganizationWebhookError::Url)?;
@@ -78,7 +82,7 @@ impl WebhookService {
     ) -> Result<OrganizationWebhook, OrganizationWebhookError> {
         let secret = self.mint().ok_or(OrganizationWebhookError::Off)?.secret();
         let step = WebhookStep::Rotate { secret, revoke_previous };
-        Ok(self.change_of_organization(by, step, EventFilter::default()).await?.webhook)
+        Ok(self.change_of_organization(by, step, None).await?.webhook)
     }
 
     /// Enables the webhook, and sends what waits immediately.
@@ -87,7 +91,7 @@ impl WebhookService {
         by: Authority,
     ) -> Result<OrganizationWebhook, OrganizationWebhookError> {
         let step = WebhookStep::Enable;
-        Ok(self.change_of_organization(by, step, EventFilter::default()).await?.webhook)
+        Ok(self.change_of_organization(by, step, None).await?.webhook)
     }
 
     /// Removes the webhook, with the record of its deliveries.
@@ -96,7 +100,7 @@ impl WebhookService {
         by: Authority,
     ) -> Result<OrganizationWebhook, OrganizationWebhookError> {
         let step = WebhookStep::Remove;
-        Ok(self.change_of_organization(by, step, EventFilter::default()).await?.webhook)
+        Ok(self.change_of_organization(by, step, None).await?.webhook)
     }
 
     /// The deliveries of an organization, the newest entry first.
@@ -122,7 +126,7 @@ impl WebhookService {
         &self,
         by: Authority,
         step: WebhookStep,
-        events: EventFilter,
+        events: Option<EventFilter>,
     ) -> Result<ChangedWebhook<OrganizationWebhook>, OrganizationWebhookError> {
         let command = ChangeOrganizationWebhook { by, step, events, now: self.ports.clock.now() };
         let changed = self.ports.events.change_organization_webhook(command).await??;

@@ -6,9 +6,9 @@ use crate::id::{AuditEntryId, OrganizationId, RecordId, WebhookDeliveryId};
 use crate::page::Position;
 use crate::time::Timestamp;
 use crate::webhook::Webhook;
-use crate::webhook::model::WebhookOutcome;
+use crate::webhook::model::{Ended, WebhookOutcome};
 use crate::webhook::schedule::{LEASE, OVERDUE_AFTER};
-use crate::webhook::settle::Reply;
+use crate::webhook::settle::{Reply, Resumption};
 
 /// The webhook of an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,13 +17,13 @@ pub struct OrganizationWebhook {
     pub organization: OrganizationId,
     /// The URL, the secrets, and the state.
     pub webhook: Webhook,
-    /// What it is told of.
+    /// What it receives.
     pub events: EventFilter,
-    /// The number of the newest entry that it was told of, or that was passed over.
+    /// The number of the newest entry that was sent, or passed over.
     pub seen: i64,
 }
 
-/// A sealed entry, as far as is needed to tell whether a webhook is told of it.
+/// A sealed entry, as far as is needed to tell whether a webhook receives it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EventEntry {
     /// Its number.
@@ -35,7 +35,7 @@ pub struct EventEntry {
 }
 
 impl OrganizationWebhook {
-    /// The delivery of the first of the next entries of which it is told; those before it are passed over. An entry that only
+    /// The delivery of the first of the next entries that it receives; those before it are passed over. An entry that only
     /// newer servers can read is left to them, with all that follow.
     pub fn next(
         &mut self,
@@ -43,16 +43,29 @@ impl OrganizationWebhook {
         now: Timestamp,
     ) -> Option<EventDelivery> {
         for entry in entries {
-            let is_told = self.events.has(&entry.action);
-            if is_told && AuditAction::parse(&entry.action).is_none() {
+            let is_received = self.events.has(&entry.action);
+            if is_received && AuditAction::parse(&entry.action).is_none() {
                 break;
             }
             self.seen = entry.number;
-            if is_told {
+            if is_received {
                 return Some(EventDelivery::new(self.organization, entry, now));
             }
         }
         None
+    }
+
+    /// What becomes of its delivery that has not ended. One that it does not receive any more is dropped, so that an admin can
+    /// skip an entry that the receiver refuses. One that only newer servers can read is left to them.
+    pub fn resume(&self, begun: &EventDelivery, now: Timestamp) -> Resumption {
+        let is_readable = AuditAction::parse(&begun.action).is_some();
+        if !begun.is_leased(now) && !self.events.has(&begun.action) {
+            Resumption::End(WebhookOutcome::Dropped)
+        } else if now < begun.next_attempt_at || !is_readable {
+            Resumption::Wait(begun.next_attempt_at)
+        } else {
+            Resumption::Send
+        }
     }
 }
 
@@ -81,8 +94,8 @@ pub struct EventDelivery {
     pub status: Option<u16>,
     /// The reason why the last request got no answer.
     pub error: Option<String>,
-    /// The time at which the receiver accepted it.
-    pub ended_at: Option<Timestamp>,
+    /// Its end.
+    pub ended: Option<Ended>,
 }
 
 impl EventDelivery {
@@ -99,7 +112,7 @@ impl EventDelivery {
             attempted_at: None,
             status: None,
             error: None,
-            ended_at: None,
+            ended: None,
         }
     }
 
@@ -122,10 +135,16 @@ impl EventDelivery {
         self.leased_until = None;
         (self.status, self.error) = reply.record();
         if reply.is_success() {
-            self.ended_at = Some(now);
+            self.end(WebhookOutcome::Delivered, now);
         } else {
             self.next_attempt_at = now.plus(reply.pause(self.id.into(), self.attempts));
         }
+    }
+
+    /// Ends it.
+    pub fn end(&mut self, outcome: WebhookOutcome, now: Timestamp) {
+        self.leased_until = None;
+        self.ended = Some(Ended { at: now, outcome });
     }
 
     /// Returns whether a sender works on it.
@@ -133,10 +152,10 @@ impl EventDelivery {
         self.leased_until.is_some_and(|until| now < until)
     }
 
-    /// Its state: `sending`, `waiting` for the next request, or `delivered`. One whose sender has died waits.
+    /// Its state: `sending`, `waiting` for the next request, or the outcome. One whose sender has died waits.
     pub fn state(&self, now: Timestamp) -> &'static str {
-        match self.ended_at {
-            Some(_) => WebhookOutcome::Delivered.as_str(),
+        match self.ended {
+            Some(ended) => ended.outcome.as_str(),
             None if self.is_leased(now) => "sending",
             None => "waiting",
         }
@@ -144,12 +163,12 @@ impl EventDelivery {
 
     /// The time of the next request, if it waits for one.
     pub fn next_attempt(&self, now: Timestamp) -> Option<Timestamp> {
-        (self.ended_at.is_none() && !self.is_leased(now)).then_some(self.next_attempt_at)
+        (self.ended.is_none() && !self.is_leased(now)).then_some(self.next_attempt_at)
     }
 
     /// Returns whether its requests have failed for [`OVERDUE_AFTER`].
     pub fn is_overdue(&self, now: Timestamp) -> bool {
-        self.ended_at.is_none() && now.since(self.created_at) >= OVERDUE_AFTER
+        self.ended.is_none() && now.since(self.created_at) >= OVERDUE_AFTER
     }
 }
 
@@ -167,13 +186,18 @@ mod tests {
         EventEntry { number, id, action: action.to_owned() }
     }
 
-    #[test]
-    fn entries_are_passed_over_until_one_is_told() {
-        let now = Timestamp::from_micros(7);
+    fn hook(names: &[&str]) -> OrganizationWebhook {
         let url = WebhookUrl::checked("https://a.example/".to_owned());
-        let webhook = Webhook::new(url, WebhookSecret::new("whsec_a".to_owned()), now);
-        let events = EventFilter::new(vec!["key.*".to_owned()]);
-        let mut hook = OrganizationWebhook { organization: OrganizationId::NIL, webhook, events, seen: 3 };
+        let secret = WebhookSecret::new("whsec_a".to_owned());
+        let webhook = Webhook::new(url, secret, Timestamp::from_micros(0));
+        let events = EventFilter::new(names.iter().map(|name| (*name).to_owned()).collect());
+        OrganizationWebhook { organization: OrganizationId::NIL, webhook, events, seen: 3 }
+    }
+
+    #[test]
+    fn entries_are_passed_over_until_one_is_received() {
+        let now = Timestamp::from_micros(7);
+        let mut hook = hook(&["key.*"]);
         let entries = [entry(5, "agent.deleted"), entry(9, "key.created"), entry(10, "key.revoked")];
         let next = hook.next(entries, now).unwrap();
         assert_eq!((next.number, next.action.as_str(), hook.seen), (9, "key.created", 9));
@@ -182,6 +206,25 @@ mod tests {
         assert_eq!(hook.seen, 12);
         assert_eq!(hook.next([entry(14, "key.of_a_newer_server"), entry(15, "key.created")], now), None);
         assert_eq!(hook.seen, 12, "it waits for a server that knows the action");
+    }
+
+    #[test]
+    fn a_delivery_that_is_not_received_any_more_is_dropped() {
+        let now = Timestamp::from_micros(0);
+        let mut hook = hook(&["key.*"]);
+        let mut begun = hook.next([entry(1, "key.created")], now).unwrap();
+        assert_eq!(hook.resume(&begun, now), Resumption::Send);
+        begun.begin(now);
+        assert_eq!(hook.resume(&begun, now), Resumption::Wait(now.plus(LEASE)));
+        hook.events = EventFilter::new(vec!["agent.*".to_owned()]);
+        assert_eq!(hook.resume(&begun, now), Resumption::Wait(now.plus(LEASE)), "its request is in flight");
+        begun.settle(&Reply::Answered { status: 422, retry_after: None }, now);
+        assert_eq!(hook.resume(&begun, now), Resumption::End(WebhookOutcome::Dropped));
+        hook.events = EventFilter::default();
+        assert_eq!(hook.resume(&begun, now), Resumption::Wait(begun.next_attempt_at));
+        begun.action = "key.of_a_newer_server".to_owned();
+        let later = begun.next_attempt_at;
+        assert_eq!(hook.resume(&begun, later), Resumption::Wait(later));
     }
 
     #[test]
@@ -199,6 +242,7 @@ mod tests {
         assert!(sent.is_overdue(now.plus(OVERDUE_AFTER)));
         sent.begin(now.plus(asked));
         sent.settle(&Reply::Answered { status: 204, retry_after: None }, later);
-        assert_eq!((sent.state(later), sent.ended_at, sent.attempts), ("delivered", Some(later), 2));
+        assert_eq!((sent.state(later), sent.attempts), ("delivered", 2));
+        assert_eq!(sent.ended, Some(Ended { at: later, outcome: WebhookOutcome::Delivered }));
     }
 }

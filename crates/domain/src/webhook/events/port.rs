@@ -24,8 +24,8 @@ pub struct ChangeOrganizationWebhook {
     pub by: Authority,
     /// The change.
     pub step: WebhookStep,
-    /// What it is told of, if it is set.
-    pub events: EventFilter,
+    /// What it receives, if it is set; `None` leaves that as it is, which is everything of a new one.
+    pub events: Option<EventFilter>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -46,11 +46,11 @@ impl ChangeOrganizationWebhook {
             None => (None, EventFilter::default(), newest),
         };
         let applied = self.step.apply(stored, self.now).ok_or(EventsRefused::NoWebhook)?;
-        let Applied { mut webhook, is_new, mut has_changed, is_due } = applied;
-        let events =
-            if matches!(self.step, WebhookStep::Set { .. }) { self.events.clone() } else { before.clone() };
+        let Applied { mut webhook, is_new, mut has_changed, mut is_due } = applied;
+        let events = self.events.clone().unwrap_or_else(|| before.clone());
         if events != before {
-            has_changed = true;
+            // A delivery that waits may be dropped now.
+            (has_changed, is_due) = (true, true);
             webhook.updated_at = self.now;
         }
         let organization = self.by.organization();
@@ -70,6 +70,8 @@ pub enum EventsRefused {
     NoDelivery,
     /// A request is in flight, or another delivery has not ended.
     InFlight,
+    /// The webhook is disabled.
+    Disabled,
 }
 
 impl From<NotAdmin> for EventsRefused {
@@ -90,7 +92,8 @@ pub struct ResendEvent {
 }
 
 impl ResendEvent {
-    /// The delivery as it is sent again, or sooner. `is_busy` tells whether another one has not ended.
+    /// The delivery as it is sent again, or sooner. `is_busy` tells whether another one has not ended. Its requests are counted
+    /// on, so that a late answer to an earlier one is not taken for one to the next.
     ///
     /// # Errors
     /// [`EventsRefused::InFlight`].
@@ -98,10 +101,10 @@ impl ResendEvent {
         if is_busy || sent.is_leased(self.now) {
             return Err(EventsRefused::InFlight);
         }
-        if sent.ended_at.take().is_some() {
-            (sent.attempts, sent.created_at) = (0, self.now);
+        if sent.ended.take().is_some() {
+            (sent.leased_until, sent.created_at) = (None, self.now);
         }
-        (sent.leased_until, sent.next_attempt_at) = (None, self.now);
+        sent.next_attempt_at = self.now;
         Ok(sent)
     }
 }
@@ -138,7 +141,7 @@ impl DueEvent {
 pub enum TakenEvent {
     /// Nothing is due, or another sender works on it.
     Nothing,
-    /// Entries were passed over. A later one may be due.
+    /// Entries were passed over, or a delivery was dropped. A later one may be due.
     Passed,
     /// A delivery to be sent.
     Send(Box<DueEvent>),
@@ -170,7 +173,8 @@ pub trait OrganizationWebhookRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Result<Page<EventDelivery>, EventsRefused>, StoreError>;
 
-    /// Sends a delivery again, or sooner, with [`ResendEvent::apply`], and with an entry in the audit log.
+    /// Sends a delivery again, or sooner, with [`ResendEvent::apply`], and with an entry in the audit log. Refused while the
+    /// webhook is disabled.
     async fn resend_event(
         &self,
         command: ResendEvent,
@@ -188,8 +192,8 @@ pub trait OrganizationWebhookRepository: Send + Sync {
         limit: u32,
     ) -> Result<Vec<OrganizationId>, StoreError>;
 
-    /// Takes the delivery of an organization that is due: the one that has not ended, or a new one for the next entry
-    /// ([`OrganizationWebhook::next`], with at most [`ENTRIES_AT_ONCE`]). Of several calls at the same time, one takes it.
+    /// Takes the delivery of an organization that is due: the one that has not ended ([`OrganizationWebhook::resume`]), or a new
+    /// one for the next entry ([`OrganizationWebhook::next`], with at most [`ENTRIES_AT_ONCE`]). Of several calls at the same time, one takes it.
     async fn take_event(&self, command: TakeEvent) -> Result<TakenEvent, StoreError>;
 
     /// Stores the answer to a request with [`SettleDelivery::apply_to_event`]. `None`, and no change, if the request is no

@@ -27,19 +27,9 @@ impl WebhookService {
         Ok(found)
     }
 
-    /// Takes the delivery of an organization that is due, if there is one.
-    pub async fn take_event(
-        &self,
-        organization: OrganizationId,
-    ) -> Result<Option<Box<DueEvent>>, StoreError> {
-        loop {
-            let command = TakeEvent { organization, now: self.now() };
-            match self.ports.events.take_event(command).await? {
-                TakenEvent::Nothing => return Ok(None),
-                TakenEvent::Passed => {}
-                TakenEvent::Send(due) => return Ok(Some(due)),
-            }
-        }
+    /// Takes the delivery of an organization that is due, if there is one, or passes over some entries.
+    pub async fn take_event(&self, organization: OrganizationId) -> Result<TakenEvent, StoreError> {
+        self.ports.events.take_event(TakeEvent { organization, now: self.now() }).await
     }
 
     /// Stores the answer to a request.

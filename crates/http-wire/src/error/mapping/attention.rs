@@ -19,7 +19,7 @@ impl From<AnswerAttentionError> for ApiError {
             }
             AnswerAttentionError::TakesNone => Self::new(
                 ErrorCode::Conflict,
-                "This item takes no answer. Dismiss a notice; retry work, or take it out of the queue; enable a webhook, or change it.",
+                "This item takes no answer. Dismiss a notice; retry work, or take it out of the queue; enable, change, or remove a webhook.",
             ),
             AnswerAttentionError::AskerLeft => Self::new(
                 ErrorCode::Conflict,

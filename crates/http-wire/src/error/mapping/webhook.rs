@@ -39,6 +39,9 @@ impl From<OrganizationWebhookError> for ApiError {
                 ErrorCode::Conflict,
                 "A request is in flight, or another delivery has not ended. Wait until it has, and try again.",
             ),
+            OrganizationWebhookError::Disabled => {
+                Self::new(ErrorCode::Conflict, "The webhook is disabled. Enable it first.")
+            }
             OrganizationWebhookError::Off => off(),
             OrganizationWebhookError::Url(fault) => Self::validation().with_detail("/url", fault),
             OrganizationWebhookError::Store(error) => error.into(),

@@ -127,7 +127,7 @@ async fn answer(
             AnswerAttentionError::Store(_) => store::NEXT,
             AnswerAttentionError::NeedsText => "give it a text with --text",
             AnswerAttentionError::NeedsDecision(_) => "give it a decision with --decision",
-            AnswerAttentionError::TakesNone => "dismiss a notice, retry work with `parlance work retry`, or enable a webhook with `parlance webhook enable`",
+            AnswerAttentionError::TakesNone => "dismiss a notice, retry work with `parlance work retry`, or enable or change a webhook with `parlance webhook`",
             _ => ITEMS,
         };
         Failure::new("the item was not answered", error).next(next)

@@ -12,7 +12,9 @@ pub enum WebhookCommand {
         parlance webhook set --organization Acme https://hooks.example.org/audit --event 'agent.*' --event key.created")]
     Set(SetWebhookArguments),
     /// Show a webhook, without its secret.
-    #[command(after_help = "Example:\n  parlance webhook show ann/echo")]
+    #[command(
+        after_help = "Examples:\n  parlance webhook show ann/echo\n  parlance webhook show --organization Acme"
+    )]
     Show(WebhookArguments),
     /// Replace the secret and show the new one once. Earlier secrets stay valid for 24 hours unless you revoke them.
     #[command(after_help = "Example:\n  parlance webhook rotate ann/echo --json | jq -r .secret")]
@@ -37,8 +39,9 @@ pub enum WebhookCommand {
 #[derive(Args, Debug)]
 pub struct OwnerArguments {
     /// Handle of the agent (owner/slug), or with --organization the name of an organization.
+    #[arg(value_name = "NAME")]
     pub agent: String,
-    /// The webhook of an organization, which is told of the entries of its audit log.
+    /// The webhook of an organization, which receives the entries of its audit log.
     #[arg(long)]
     pub organization: bool,
 }
@@ -71,10 +74,13 @@ pub struct SetWebhookArguments {
     pub of: OwnerArguments,
     /// URL that begins with https://.
     pub url: String,
-    /// With --organization: an action of the audit log, such as agent.deleted, or an area, such as agent.*. Repeat it for
-    /// several; without it, the webhook is told of all.
+    /// With --organization: an action of the audit log, such as agent.deleted, or an area, such as agent.*. Repeat for several.
+    /// Without it, a new webhook receives all events, and the events of an existing one stay.
     #[arg(long = "event", value_name = "EVENT", requires = "organization")]
     pub events: Vec<String>,
+    /// With --organization: the webhook receives all events.
+    #[arg(long, requires = "organization", conflicts_with = "events")]
+    pub all_events: bool,
     #[command(flatten)]
     pub print: TableArguments,
 }

@@ -26,7 +26,7 @@ use arguments::{DeliveriesArguments, ResendArguments};
 const AT_ONCE: u32 = 100;
 
 /// What to do if a delivery is not found, or not sent.
-const DELIVERIES: &str = "list deliveries with `parlance webhook deliveries AGENT`";
+const DELIVERIES: &str = "list deliveries with `parlance webhook deliveries`";
 
 /// Runs the command on the configured store, and prints the result. A running server hears of it within a second.
 pub(crate) async fn run(config: &Config, command: WebhookCommand) -> Result<(), Failure> {

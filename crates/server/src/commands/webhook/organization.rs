@@ -23,7 +23,11 @@ pub(super) async fn run(
     let now = webhooks.now();
     match command {
         WebhookCommand::Set(arguments) => {
-            let events = filter(&arguments.events)?;
+            let events = if arguments.events.is_empty() && !arguments.all_events {
+                None
+            } else {
+                Some(filter(&arguments.events)?)
+            };
             let set = webhooks.set_of_organization(by, &arguments.url, events).await.map_err(unchanged)?;
             let (hook, print) = (&set.webhook, &arguments.print);
             show(owner, &hook.webhook, Some(&hook.events), set.is_new, print, now)
@@ -103,7 +107,7 @@ fn as_json(sent: &EventDelivery, now: Timestamp) -> Value {
         "last_attempt_at": sent.attempted_at.map(|at| at.to_string()),
         "next_attempt_at": sent.next_attempt(now).map(|at| at.to_string()),
         "inserted_at": sent.created_at.to_string(),
-        "ended_at": sent.ended_at.map(|at| at.to_string()),
+        "ended_at": sent.ended.map(|ended| ended.at.to_string()),
     })
 }
 
@@ -134,6 +138,7 @@ fn failure(what: &'static str, error: OrganizationWebhookError) -> Failure {
             "give it one with `parlance webhook set --organization NAME URL`"
         }
         OrganizationWebhookError::NoDelivery | OrganizationWebhookError::InFlight => DELIVERIES,
+        OrganizationWebhookError::Disabled => "enable it with `parlance webhook enable --organization NAME`",
         OrganizationWebhookError::Off => "set webhooks = true; see `parlance config show`",
         OrganizationWebhookError::Url(_) => "see `parlance webhook set --help`",
     };
