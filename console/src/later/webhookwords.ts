@@ -63,12 +63,12 @@ export const words = {
   resent: "The delivery is being sent again.",
 
   events: "Events",
-  eventsHint: "Actions such as agent.deleted and areas such as agent.*, separated by spaces. All, if it is empty.",
+  eventsHint: "Actions such as agent.deleted and areas such as agent.*, separated by spaces. Leave empty for all events.",
   allEvents: "all",
   ofOrganization: {
     none: "The server can send each entry of the audit log to a URL of yours.",
     urlHint: "Each event is sent there as a signed POST request.",
-    removeText: "Requests to this URL stop, and the delivery log is deleted.",
+    removeText: "Requests to this URL stop, and the delivery log is deleted. Entries recorded while there is no webhook are never sent.",
     disabledText: "Events wait. When the receiver works again, enable the webhook, or change its URL.",
     resendOf: (event: string, time: string) => `${event}, ${time}`,
   },

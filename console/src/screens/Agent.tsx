@@ -22,7 +22,7 @@ import { keyFor } from "../wire/call.ts";
 import { hasWebhooks } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { About, EditAgent } from "./AgentEdit.tsx";
-import { AgentLater } from "./AgentLater.tsx";
+import { LaterSection } from "./LaterSection.tsx";
 import { AgentWork } from "./AgentWork.tsx";
 
 const WATCH_MS = 4000;
@@ -50,9 +50,9 @@ export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
         <Standing agent={agent} />
       </Section>
       <AgentWork agent={agent} />
-      {agent.is_external && <AgentLater title={w.agentPage.doors}>{({ Doors }) => <Doors key={id} agent={id} />}</AgentLater>}
+      {agent.is_external && <LaterSection title={w.agentPage.doors}>{({ Doors }) => <Doors key={id} agent={id} />}</LaterSection>}
       {agent.is_external && <Connections agent={agent} />}
-      {agent.is_external && hasWebhooks.value && <AgentLater title={w.agentPage.webhook}>{({ Webhook }) => <Webhook key={id} agent={id} />}</AgentLater>}
+      {agent.is_external && hasWebhooks.value && <LaterSection title={w.agentPage.webhook}>{({ Webhook }) => <Webhook key={id} agent={id} />}</LaterSection>}
       <Section title={w.usage.title}><Usage groups={["day", "room", "tree", "model"]} agent={id} /></Section>
       <About agent={agent} />
       <Section title={w.agentPage.danger}>

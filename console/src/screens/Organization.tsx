@@ -19,7 +19,7 @@ import { change, isAdmin, isAlone, leave, load, organization } from "../store/or
 import type { OrganizationView } from "../wire/api.ts";
 import { hasWebhooks } from "../wire/session.ts";
 import { w } from "../words.ts";
-import { AgentLater } from "./AgentLater.tsx";
+import { LaterSection } from "./LaterSection.tsx";
 import { Audit } from "./Audit.tsx";
 import { Limits } from "./Limits.tsx";
 import { Members } from "./Members.tsx";
@@ -50,7 +50,7 @@ function Tab({ tab, one }: { tab: string; one: OrganizationView }) {
   return (
     <>
       <State one={one} /><Members /><Plan one={one} />
-      {isAdmin.value && hasWebhooks.value && <AgentLater title={w.agentPage.webhook}>{({ Webhook }) => <Webhook agent={null} />}</AgentLater>}
+      {isAdmin.value && hasWebhooks.value && <LaterSection title={w.agentPage.webhook}>{({ Webhook }) => <Webhook agent={null} />}</LaterSection>}
       {!isAlone.value && <Leave />}
     </>
   );

@@ -6,7 +6,7 @@ import { Loading, useRead } from "../parts/Pages.tsx";
 import { w } from "../words.ts";
 import { load, type Script } from "./Later.tsx";
 
-export function AgentLater({ title, children }: { title: string; children: (script: Script) => ComponentChildren }) {
+export function LaterSection({ title, children }: { title: string; children: (script: Script) => ComponentChildren }) {
   const read = useRead(load);
   if (read.value) return <>{children(read.value)}</>;
   return (
