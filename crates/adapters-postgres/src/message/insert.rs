@@ -50,7 +50,7 @@ pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
     let span = "substr(new.id::text, 20, 4) || substr(new.id::text, 25)";
     format!(
         "{INSERT}{cause_id}, {root_id}, greatest(new.hop, found.hop), {originator_id}, {originator_kind}, \
-         CASE WHEN new.root_id IS NULL AND (found.ambiguous_cause OR new.hop IS NOT NULL) THEN TRUE END, \
+         CASE WHEN new.root_id IS NULL AND (found.ambiguous_cause OR found.root_id IS NULL AND new.hop IS NOT NULL) THEN TRUE END, \
          CASE WHEN new.root_id IS NULL AND found.traceparent IS NOT NULL \
          AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = {span}) \
          THEN substr(found.traceparent, 1, 36) || {span} || substr(found.traceparent, 53) ELSE new.traceparent END, \

@@ -1,8 +1,9 @@
 //! Writing an optimistic batch: one statement, which is a transaction of its own, and writes nothing after a conflict.
 //!
-//! There are two. The whole one finds causes and limits. PostgreSQL needs longer to prepare its execution than to write a
-//! message, and hardly any message needs it: a human's never does, and an agent's only while the agent has an open attempt,
-//! or a pair is held. The short one checks that, and writes nothing if a message needs the other one.
+//! There are two. The full one finds causes and limits. Starting it takes PostgreSQL longer than writing one message, and few
+//! messages need it: texts of agents only while their sender has an open attempt or a pair is held, and all texts only while an
+//! organization has the policy `hold` or an exceeded budget. The short one checks this, and writes nothing if a message needs
+//! the full one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -22,46 +23,46 @@ use crate::row;
 use crate::run::{Db, durable};
 use crate::statement::{Statement, statement};
 
-/// The number of batches that are written by the whole statement after one that needed it: each attempt in vain costs a
+/// The number of batches that do not try the short statement after one that needed the full one: each failed attempt costs a
 /// round trip.
-const WHOLE_AFTER: u8 = 64;
+const BACKOFF_BATCHES: u8 = 64;
 
 /// The statement of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum BatchStatement {
-    /// The whole one.
+    /// The full one.
     #[default]
-    Whole,
-    /// The short one, and the whole one if that is not enough.
+    Full,
+    /// The short one, and the full one if a message needs it.
     Short,
-    /// The short one was not enough.
-    NotShort,
+    /// The full one, after the short one.
+    FellBack,
 }
 
 /// Decides which batches try the short statement.
 #[derive(Default)]
 pub(super) struct ShortBatches {
     /// The number of batches that do not.
-    whole: u8,
+    backoff: u8,
 }
 
 impl ShortBatches {
     /// The statement of the next batch, which has these messages.
     pub(super) fn next<'m>(&mut self, mut messages: impl Iterator<Item = &'m Appended>) -> BatchStatement {
-        let tries = self.whole == 0;
-        self.whole = self.whole.saturating_sub(1);
-        if tries && messages.all(may_be_short) { BatchStatement::Short } else { BatchStatement::Whole }
+        let tries = self.backoff == 0;
+        self.backoff = self.backoff.saturating_sub(1);
+        if tries && messages.all(may_be_short) { BatchStatement::Short } else { BatchStatement::Full }
     }
 
-    /// Records what became of a batch.
+    /// Records the statement that a batch has used.
     pub(super) fn learn(&mut self, statement: BatchStatement) {
-        if statement == BatchStatement::NotShort {
-            self.whole = WHOLE_AFTER;
+        if statement == BatchStatement::FellBack {
+            self.backoff = BACKOFF_BATCHES;
         }
     }
 }
 
-/// Returns whether nothing is known of a message that the whole statement is needed for.
+/// Returns whether nothing is known of a message that the full statement is needed for.
 fn may_be_short(appended: &Appended) -> bool {
     let cause = appended.message.cause;
     appended.exceeded.is_none()
@@ -115,11 +116,11 @@ static WRITE_SHORT: LazyLock<String> = LazyLock::new(|| {
         (&*insert::CAUSELESS_MESSAGES, insert::DELIVERIES, insert::UPDATE_CHATS);
     format!(
         "WITH {DURABLE}, {LOCKED}, guard AS MATERIALIZED (SELECT {PLANS} AS is_current, \
-         NOT EXISTS (SELECT FROM deliveries WHERE agent_id = ANY(?) AND processed_at IS NULL AND dead_at IS NULL \
-         AND current_attempt > 0) \
-         AND NOT EXISTS (SELECT FROM holds WHERE subject_id = ANY(?) AND held_by = 'max_pair_messages' \
-         AND held_at IS NOT NULL) \
-         AND NOT EXISTS (SELECT FROM organizations WHERE foreign_policy = 'hold') AS is_short), \
+         (SELECT 1 FROM unnest(?) AS sender (id) CROSS JOIN LATERAL (SELECT FROM deliveries WHERE agent_id = sender.id \
+         AND processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0 LIMIT 1) AS open LIMIT 1) IS NULL \
+         AND (SELECT 1 FROM unnest(?) AS pair (id) CROSS JOIN LATERAL (SELECT FROM holds WHERE subject_id = pair.id \
+         AND held_by = 'max_pair_messages' AND held_at IS NOT NULL LIMIT 1) AS hold LIMIT 1) IS NULL \
+         AND (SELECT 1 FROM organizations WHERE foreign_policy = 'hold' LIMIT 1) IS NULL AS is_short), \
          message AS ({messages} WHERE (SELECT is_current AND is_short FROM guard)), \
          delivery AS ({deliveries} WHERE (SELECT is_current AND is_short FROM guard)), \
          chat AS ({chats} AND (SELECT is_current AND is_short FROM guard) RETURNING chats.xmin) \
@@ -152,12 +153,12 @@ pub(super) async fn write_on(db: &Db, decided: &mut DecidedAppends) -> Result<bo
         if let Some(is_written) = write_short_on(db, decided).await? {
             return Ok(is_written);
         }
-        decided.statement = BatchStatement::NotShort;
+        decided.statement = BatchStatement::FellBack;
     }
-    write_whole_on(db, decided).await
+    write_full_on(db, decided).await
 }
 
-/// Returns whether the batch was written; `None` if a message needs the whole statement.
+/// Returns whether the batch was written; `None` if a message needs the full statement.
 async fn write_short_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<Option<bool>, Fault> {
     let messages = decided.outcomes.iter().flatten().collect::<Vec<&Appended>>();
     let agents = messages.iter().filter_map(|appended| appended.message.sender.agent());
@@ -175,7 +176,7 @@ async fn write_short_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<Opt
     Ok(if decided.version.is_some() { Some(true) } else { (!is_current).then_some(false) })
 }
 
-async fn write_whole_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<bool, Fault> {
+async fn write_full_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<bool, Fault> {
     let messages = decided.outcomes.iter().flatten().collect::<Vec<&Appended>>();
     let addressed = foreign::addressed(messages.iter().flat_map(|appended| &appended.message.mentions));
     let over_budget = foreign::over_budget(messages.iter().map(|appended| &appended.exceeded));
@@ -197,4 +198,23 @@ async fn write_whole_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<boo
     let causes = written.into_iter().filter_map(|(_, message, cause, _)| Some((message?, cause)));
     decided.follow(&cause::by_message(causes)?, |message, _| held.get(&message).copied());
     Ok(decided.version.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_that_fell_back_spares_the_next_ones_the_attempt() {
+        let mut batches = ShortBatches::default();
+        let mut next = || batches.next(std::iter::empty());
+        assert_eq!(next(), BatchStatement::Short);
+        assert_eq!(next(), BatchStatement::Short);
+        batches.learn(BatchStatement::Short);
+        batches.learn(BatchStatement::FellBack);
+        let next = (0..=BACKOFF_BATCHES).map(|_| batches.next(std::iter::empty())).collect::<Vec<_>>();
+        let (last, others) = next.split_last().unwrap();
+        assert!(others.iter().all(|statement| *statement == BatchStatement::Full), "{others:?}");
+        assert_eq!(*last, BatchStatement::Short);
+    }
 }

@@ -83,6 +83,10 @@ async fn frequent_statements_are_those_of_the_file() {
     };
     store.advance(command, OnCommit::nothing()).await.unwrap().unwrap();
     heard.record("begin").await;
+    world.send(bot.caller, chat, "three", &[viewer]).await;
+    heard.record("a message of an agent at work, which tries the short statement first").await;
+    world.send(bot.caller, chat, "four", &[viewer]).await;
+    heard.record("the next one").await;
     store.context(bot.id, chat, FIRST).await.unwrap().unwrap();
     heard.record("context").await;
     store.history(viewer, chat, HistoryFilter::default(), FIRST).await.unwrap().unwrap();
