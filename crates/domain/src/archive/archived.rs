@@ -1,11 +1,11 @@
 //! The tables that an archive contains.
 
 /// Calls a macro with these tables, referenced ones first, before what follows its name; see [`tables!`](crate::tables).
-/// Those of [`archived_events!`](crate::archived_events) follow.
+/// Those of [`archived_later!`](crate::archived_later) follow.
 #[macro_export]
 macro_rules! archived_tables {
     ($call:ident $($others:tt)*) => {
-        $crate::archived_events! {
+        $crate::archived_later! {
             $call
             {
                 plans (name) {
@@ -335,36 +335,6 @@ macro_rules! archived_tables {
                     ended_at -> Nullable<Instant>,
                     answered_by -> Nullable<Id>,
                     answer_id -> Nullable<Id>,
-                }
-                reminders (id) {
-                    id -> Id,
-                    chat_id -> Id,
-                    sender_id -> Id,
-                    sender_kind -> Text,
-                    sender_handle -> Text,
-                    content -> Text,
-                    mentions -> Text,
-                    created_at -> Instant,
-                    first_at -> Instant,
-                    every -> Nullable<Text>,
-                    due_at -> Instant,
-                    number -> Small,
-                    sent -> Small,
-                    message_id -> Nullable<Id>,
-                    sent_at -> Nullable<Instant>,
-                    failure -> Nullable<Text>,
-                    failed_at -> Nullable<Instant>,
-                    cause_id -> Nullable<Id>,
-                    root_id -> Nullable<Id>,
-                    hop -> Nullable<Small>,
-                    originator_id -> Nullable<Id>,
-                    originator_kind -> Nullable<Text>,
-                    ambiguous_cause -> Nullable<Flag>,
-                    traceparent -> Nullable<Text>,
-                    follows_foreign -> Flag,
-                    outcome -> Nullable<Text>,
-                    ended_at -> Nullable<Instant>,
-                    cancelled_by -> Nullable<Id>,
                 }
                 budgets (organization_id, budget) {
                     organization_id -> Id,

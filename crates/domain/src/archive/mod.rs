@@ -12,7 +12,7 @@
 //! No rule is checked here: the data was checked when it was created.
 
 mod archived;
-mod archived_events;
+mod archived_later;
 mod port;
 mod table;
 mod tables;

@@ -1,12 +1,42 @@
-//! The tables of webhooks of organizations, which an archive contains after all others.
+//! The tables of reminders and of webhooks of organizations, which an archive contains after all others.
 
 /// Calls a macro with the tables that it is given and with these; see [`archived_tables!`](crate::archived_tables).
 #[macro_export]
-macro_rules! archived_events {
+macro_rules! archived_later {
     ($call:ident { $($tables:tt)* } $($others:tt)*) => {
         $call! {
             archived {
                 $($tables)*
+                reminders (id) {
+                    id -> Id,
+                    chat_id -> Id,
+                    sender_id -> Id,
+                    sender_kind -> Text,
+                    sender_handle -> Text,
+                    content -> Text,
+                    mentions -> Text,
+                    created_at -> Instant,
+                    first_at -> Instant,
+                    every -> Nullable<Text>,
+                    due_at -> Instant,
+                    number -> Small,
+                    sent -> Small,
+                    message_id -> Nullable<Id>,
+                    sent_at -> Nullable<Instant>,
+                    failure -> Nullable<Text>,
+                    failed_at -> Nullable<Instant>,
+                    cause_id -> Nullable<Id>,
+                    root_id -> Nullable<Id>,
+                    hop -> Nullable<Small>,
+                    originator_id -> Nullable<Id>,
+                    originator_kind -> Nullable<Text>,
+                    ambiguous_cause -> Nullable<Flag>,
+                    traceparent -> Nullable<Text>,
+                    follows_foreign -> Flag,
+                    outcome -> Nullable<Text>,
+                    ended_at -> Nullable<Instant>,
+                    cancelled_by -> Nullable<Id>,
+                }
                 organization_webhooks (organization_id) {
                     organization_id -> Id,
                     url -> Text,
