@@ -233,6 +233,16 @@ macro_rules! able_agent {
 }
 pub(super) use able_agent;
 
+/// Erases the oldest ones of a sender that have ended, so that there is room for one more. Values: the sender, and the
+/// number that is kept.
+macro_rules! erase_ended {
+    () => {
+        "DELETE FROM reminders WHERE id IN (SELECT id FROM reminders WHERE sender_id = ? AND ended_at IS NOT NULL \
+         ORDER BY ended_at DESC LIMIT 10000 OFFSET ?)"
+    };
+}
+pub(super) use erase_ended;
+
 /// The numbers of open reminders of a sender and of a chat. Values: the sender, and the chat.
 macro_rules! counts {
     () => {

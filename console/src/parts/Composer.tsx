@@ -179,7 +179,7 @@ export function Composer({ room }: { room: OpenRoom }) {
           <textarea id="composer" ref={box} rows={Math.min(10, Math.max(1, text.value.split("\n").length))} placeholder={w.composer.placeholder}
             defaultValue={text.value} dir="auto" readOnly={leaving.value !== ""} aria-busy={leaving.value !== ""} onInput={look} onPaste={paste} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
             aria-haspopup="listbox" {...comboOf("mentions", found.length, chosen.value)} aria-describedby="composer-effect" />
-          <button type="button" class="quiet square" aria-label={w.composer.later} title={w.composer.later} onClick={() => void load().then(() => setLater(true), () => complain(w.unloaded))}><Icon name="clock" /></button>
+          <button type="button" class="quiet square" aria-label={w.composer.later} title={w.composer.later} disabled={room.outbox.files.value.length > 0} onClick={() => void load().then(() => setLater(true), () => complain(w.unloaded))}><Icon name="clock" /></button>
           <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!canSend}><Icon name="send-horizontal" /></button>
         </div>
         <Effect room={room} hasText={canSend && !isListOpen} mentioned={mentioned} />

@@ -15,9 +15,9 @@ use domain::id::{ChatId, OrganizationId, ParticipantId, ReminderId};
 use domain::idempotency::{KeyedRequest, Verdict};
 use domain::page::{Page, PageRequest, fitting};
 use domain::reminder::{
-    Attempted, CancelReminder, CancelReminderRefused, CreateReminderRefused, DueReminder, MAX_OPEN_OF_CHAT,
-    MAX_OPEN_OF_SENDER, NewReminder, PriorReminder, Reminder, ReminderEnd, ReminderFilter, ReminderOutcome,
-    ReminderRepository, ReminderStanding, SendReminder,
+    Attempted, CancelReminder, CancelReminderRefused, CreateReminderRefused, DueReminder,
+    MAX_ENDED_OF_SENDER, MAX_OPEN_OF_CHAT, MAX_OPEN_OF_SENDER, NewReminder, PriorReminder, Reminder,
+    ReminderEnd, ReminderFilter, ReminderOutcome, ReminderRepository, ReminderStanding, SendReminder,
 };
 use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
@@ -39,7 +39,7 @@ use crate::row::{At, AtType, Id, IdType};
 use crate::run::Db;
 use crate::schema::{agents, reminders};
 use crate::statement::statement;
-use row::{ProgressColumns, ReminderRow, able_agent, able_user, bind_list, counts, due};
+use row::{ProgressColumns, ReminderRow, able_agent, able_user, bind_list, counts, due, erase_ended};
 
 #[async_trait]
 impl ReminderRepository for PostgresStore {
@@ -143,6 +143,11 @@ async fn create_on(mut db: &Db, new: &NewReminder) -> Result<Result<Reminder, Cr
             return Ok(Err(CreateReminderRefused::TooMany { limit, chat }));
         }
     }
+    statement::<()>(erase_ended!())
+        .bind::<SqlUuid, _>(new.sender.uuid())
+        .bind::<BigInt, _>(i64::from(MAX_ENDED_OF_SENDER))
+        .execute(&mut db)
+        .await?;
     if let Some(keyed) = &new.keyed
         && idempotency_record::remember_on(db, keyed, new.id.into(), new.now).await? != Verdict::First
     {

@@ -124,10 +124,11 @@ impl SubjectId {
         Self(Uuid::from_u128(chat.0.as_u128() ^ originator.uuid().as_u128()))
     }
 
-    /// Two agents in a chat, in any order. No other pair has the same, since ids are random.
+    /// Two agents in a chat, in any order, or an agent and itself. No other pair has the same, since ids are random.
     pub const fn of_pair(chat: ChatId, agents: [AgentId; 2]) -> Self {
-        let [one, other] = agents;
-        Self(Uuid::from_u128(chat.0.as_u128() ^ one.0.as_u128() ^ other.0.as_u128()))
+        let [one, other] = [agents[0].0.as_u128(), agents[1].0.as_u128()];
+        let agents = if one == other { one } else { one ^ other };
+        Self(Uuid::from_u128(chat.0.as_u128() ^ agents))
     }
 }
 

@@ -41,13 +41,19 @@ impl ErasureClock {
         Ok(Self { store, clock, start, doubt: Mutex::default() })
     }
 
+    /// Returns whether this machine's clock is near the store's, if that has one.
+    pub(crate) async fn agrees(&self) -> bool {
+        let (theirs, ours) = (self.store.clock().await, self.clock.now());
+        theirs.is_ok_and(|theirs| theirs.is_none_or(|theirs| are_near(ours, theirs)))
+    }
+
     /// The time; `None` if it is not known.
     pub(crate) async fn now(&self) -> Option<Timestamp> {
         let theirs = self.store.clock().await.ok()?;
         let ours = self.clock.now();
         let mut doubt = self.doubt.lock().unwrap_or_else(PoisonError::into_inner);
         let (now, is_right) = if let Some(theirs) = theirs {
-            let is_right = ours.since(theirs).max(theirs.since(ours)) <= MAX_SKEW;
+            let is_right = are_near(ours, theirs);
             if !is_right && doubt.begins() {
                 tracing::warn!("retention paused: clocks of this machine and of the database differ");
             }
@@ -71,6 +77,10 @@ impl ErasureClock {
         }
         now
     }
+}
+
+fn are_near(ours: Timestamp, theirs: Timestamp) -> bool {
+    ours.since(theirs).max(theirs.since(ours)) <= MAX_SKEW
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ pub(crate) fn start(
     tasks.spawn(delete_in_bulk(wiring.services.bulk_deletions.clone()));
     tasks.spawn(forget_bulk_deletions(wiring.services.bulk_deletions.clone(), clock.clone()));
     tasks.spawn(check_deadlines(wiring.services.messages.clone()));
-    tasks.spawn(reminders::send(wiring.services.reminders.clone()));
+    tasks.spawn(reminders::send(wiring.services.reminders.clone(), clock.clone()));
     tasks.spawn(reminders::forget(wiring.services.reminders.clone(), clock.clone()));
     tasks.spawn(notice_holds(wiring.services.messages.clone(), wiring.services.budgets.clone()));
     tasks.spawn(change_feed.follow());

@@ -29,6 +29,8 @@ pub(crate) struct Composed {
     pub(crate) traceparent: Option<TraceParent>,
     /// Set if the cause is foreign to the chat.
     pub(crate) follows_foreign: bool,
+    /// Set if it answers an attention item.
+    pub(crate) answers: bool,
 }
 
 /// A text that the server makes for its sender: its id, and what limits it.
@@ -69,6 +71,7 @@ impl MessageService {
             cause: cause.cause,
             traceparent: cause.traceparent,
             follows_foreign: cause.is_foreign,
+            answers: cause.answers.is_some(),
         })
     }
 

@@ -155,6 +155,7 @@ mod tests {
         assert_eq!(pair(1, 20, 300), pair(1, 300, 20));
         assert_ne!(pair(1, 20, 300), pair(2, 20, 300));
         assert_ne!(pair(1, 20, 300), pair(1, 20, 301));
+        assert_ne!(pair(1, 20, 20), pair(1, 300, 300), "those that remind themselves");
     }
 
     #[test]

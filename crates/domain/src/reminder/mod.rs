@@ -20,12 +20,11 @@ mod service;
 
 pub use cancel::{CancelReminder, CancelReminderError, CancelReminderRefused, ReminderStanding};
 pub use model::{
-    Attempted, MAX_REMINDER_BYTES, Occurrence, RETRY_PAUSE, RETRY_WINDOW, Reminder, ReminderEnd,
-    ReminderFailure, ReminderState,
+    Attempted, MAX_REMINDER_BYTES, Occurrence, Reminder, ReminderEnd, ReminderFailure, ReminderState,
 };
 pub use port::{
-    CreateReminderRefused, DueReminder, MAX_OPEN_OF_CHAT, MAX_OPEN_OF_SENDER, NewReminder, PriorReminder,
-    ReminderFilter, ReminderRepository,
+    CreateReminderRefused, DueReminder, MAX_ENDED_OF_SENDER, MAX_OPEN_OF_CHAT, MAX_OPEN_OF_SENDER,
+    NewReminder, PriorReminder, ReminderFilter, ReminderRepository,
 };
 pub use recurrence::{Frequency, Recurrence, RecurrenceFault, Weekday};
 pub use schedule::{ScheduleFault, ScheduleText, ScheduleTextError};

@@ -12,11 +12,14 @@ use crate::words::words;
 /// The largest size of a scheduled text, in bytes.
 pub const MAX_REMINDER_BYTES: usize = 64 * 1024;
 
-/// The pause before a text that is sent once is tried again.
-pub const RETRY_PAUSE: Duration = Duration::from_secs(60);
+/// The pause before a text that is sent once is tried again; each further one is twice as long, and at most an hour.
+const RETRY_PAUSE: Duration = Duration::from_secs(60);
 
-/// For how long a text that is sent once is tried again.
-pub const RETRY_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
+
+/// How often a text that is sent once is tried: for about a day.
+const MAX_TRIES: u32 = 30;
 
 words! {
     /// The state of a reminder.
@@ -63,7 +66,7 @@ words! {
 pub struct Occurrence {
     /// The time.
     pub at: Timestamp,
-    /// Its number, from 1. Occurrences that pass while no server runs count.
+    /// Its number, from 1. Occurrences that pass while no server runs count. For a text that is sent once, that of the try.
     pub number: u32,
 }
 
@@ -174,16 +177,22 @@ impl Reminder {
         match (next, attempted) {
             (Some(next), _) => self.due = next,
             (None, Attempted::Sent { .. }) => self.end(ReminderEnd::Finished, now),
-            (None, _) if failure.is_some_and(ReminderFailure::may_pass) && self.may_try_again(now) => {
-                self.due.at = now.plus(RETRY_PAUSE);
+            (None, _) if failure.is_some_and(ReminderFailure::may_pass) && self.may_try_again() => {
+                self.due = Occurrence { at: now.plus(self.pause()), number: self.due.number + 1 };
             }
             (None, _) => self.end(ReminderEnd::Refused, now),
         }
     }
 
     /// Only a text that is sent once is tried again: others have a next occurrence, or had one.
-    fn may_try_again(&self, now: Timestamp) -> bool {
-        self.every.is_none() && now.since(self.first_at) < RETRY_WINDOW
+    const fn may_try_again(&self) -> bool {
+        self.every.is_none() && self.due.number < MAX_TRIES
+    }
+
+    /// The pause before the next try.
+    fn pause(&self) -> Duration {
+        let doubled = self.due.number.saturating_sub(1).min(6);
+        (RETRY_PAUSE * (1 << doubled)).min(LONGEST_PAUSE)
     }
 }
 
@@ -283,13 +292,21 @@ mod tests {
     fn what_is_refused_is_tried_again_if_that_can_help() {
         let stopped = Attempted::Refused(AppendRefused::Stopped);
         let mut once = reminder(None);
-        once.settle(&stopped, at(HOUR));
-        assert_eq!((once.due.at, once.ended), (at(HOUR + 60), None));
-        once.settle(&stopped, at(25 * HOUR - 1));
-        assert_eq!(once.ended, None);
-        once.settle(&stopped, at(25 * HOUR));
-        assert_eq!(once.ended, Some((ReminderEnd::Refused, at(25 * HOUR))), "a day later");
-        assert_eq!(once.last_failure, Some((ReminderFailure::Stopped, at(25 * HOUR))));
+        let (late, mut pauses) = (at(100 * HOUR), Vec::new());
+        once.settle(&stopped, late);
+        while once.ended.is_none() {
+            let due = once.due.at;
+            pauses.push(due.since(late).as_secs() / 60);
+            once.settle(&stopped, due);
+        }
+        assert_eq!(pauses[..8], [1, 3, 7, 15, 31, 63, 123, 183]);
+        assert_eq!(
+            (pauses.len(), pauses[28]),
+            (29, 24 * 60 + 3),
+            "for a day after it is found to be stopped"
+        );
+        assert_eq!(once.ended, Some((ReminderEnd::Refused, once.due.at)));
+        assert_eq!(once.last_failure, Some((ReminderFailure::Stopped, once.due.at)));
         let left = Attempted::Refused(AppendRefused::MentionLeft { index: 0 });
         let mut once = reminder(None);
         once.settle(&left, at(HOUR));

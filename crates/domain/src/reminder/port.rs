@@ -19,6 +19,9 @@ pub const MAX_OPEN_OF_SENDER: u32 = 100;
 /// The maximum number of reminders of a chat that have not ended.
 pub const MAX_OPEN_OF_CHAT: u32 = 500;
 
+/// The maximum number of reminders of a sender that have ended and can be read.
+pub const MAX_ENDED_OF_SENDER: u32 = 100;
+
 /// A reminder to be stored.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewReminder {
@@ -136,7 +139,8 @@ pub struct DueReminder {
 pub trait ReminderRepository: Send + Sync {
     /// Stores a reminder, unless its sender is no participant or is stopped, or there are too many. First, a keyed request
     /// is compared with the idempotency records ([`crate::idempotency`]); with the reminder, the result of the request is
-    /// recorded.
+    /// recorded. Of the reminders of the sender that have ended, the oldest ones are erased if there are more than
+    /// [`MAX_ENDED_OF_SENDER`].
     async fn create_reminder(
         &self,
         new: NewReminder,

@@ -48,6 +48,9 @@ pub enum ScheduleFault {
     /// It has attachments.
     #[error("cannot be combined with deliver_at")]
     HasAttachments,
+    /// It answers an attention item, which only a text that is sent now can do.
+    #[error("names something that waits for an answer, which cannot be scheduled")]
+    Answers,
     /// It is too large.
     #[error("must have at most {} bytes with deliver_at", MAX_REMINDER_BYTES)]
     TooLong,
@@ -77,7 +80,7 @@ pub enum ScheduleTextError {
 
 impl ScheduleText {
     /// Checks the time, and what cannot be combined with one.
-    fn check(&self, now: Timestamp) -> Result<Timestamp, ScheduleFault> {
+    fn check(&self, answers: bool, now: Timestamp) -> Result<Timestamp, ScheduleFault> {
         let at = self.deliver_at.ok_or(ScheduleFault::NoTime)?;
         if at <= now {
             return Err(ScheduleFault::Passed);
@@ -93,6 +96,9 @@ impl ScheduleText {
         }
         if !self.text.attachments.is_empty() {
             return Err(ScheduleFault::HasAttachments);
+        }
+        if answers {
+            return Err(ScheduleFault::Answers);
         }
         if self.text.content.as_str().len() > MAX_REMINDER_BYTES {
             Err(ScheduleFault::TooLong)
@@ -124,9 +130,11 @@ impl ReminderService {
             }
             Err(refused) => refused,
         };
-        let (Some(keyed), false) = (keyed, matches!(refused, ScheduleTextError::Store(_))) else {
-            return Err(refused);
-        };
+        let is_unknown = matches!(
+            refused,
+            ScheduleTextError::Store(_) | ScheduleTextError::Send(SendMessageError::Store(_))
+        );
+        let (Some(keyed), false) = (keyed, is_unknown) else { return Err(refused) };
         // A repeated request gets the same answer as before, even if the time has passed since.
         match self.reminders.find_prior_reminder(keyed).await? {
             PriorReminder::Reminder(first) => Ok(*first),
@@ -145,7 +153,7 @@ impl ReminderService {
     ) -> Result<Reminder, ScheduleTextError> {
         let now = self.clock.now();
         let composed = self.messages.compose_later(caller, chat, &command.text).await?;
-        let first_at = command.check(now)?;
+        let first_at = command.check(composed.answers, now)?;
         let new = NewReminder {
             id: ReminderId::new(self.ids.generate(now)),
             chat,

@@ -206,7 +206,7 @@ async fn sender_of(
     let _permit = session.may_read().await?;
     let found = session.services().messages.find(agent, room, message).await?;
     let found = found.filter(|found| found.sender != ParticipantId::Agent(agent.agent)).ok_or_else(|| {
-        let said = "No message to you in this room has this id. Use the id from inbox_next, or name the recipient in `to`.";
+        let said = "No message of another to you in this room has this id. Use the id from inbox_next, or name the recipient in `to`.";
         ApiError::new(ErrorCode::NotFound, said)
     })?;
     let id = Some(found.sender.to_string());

@@ -11,13 +11,16 @@ use super::{ERASE_PAUSE, repeat};
 use crate::erasure_clock::ErasureClock;
 
 /// Sends the reminders that are due, twice a second. All servers on one store do so; the first to reach a reminder sends
-/// it.
-pub(super) async fn send(reminders: Arc<ReminderService>) {
+/// it. A server whose clock differs from that of the database sends none: what is sent early cannot be called back.
+pub(super) async fn send(reminders: Arc<ReminderService>, clock: Arc<ErasureClock>) {
     let mut ticks = interval(Duration::from_millis(500));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut outage, mut after) = (Outage::default(), None);
     loop {
         ticks.tick().await;
+        if !clock.agrees().await {
+            continue;
+        }
         let mut failed = None;
         let sent = loop {
             let step = match reminders.send_due(&mut after).await {

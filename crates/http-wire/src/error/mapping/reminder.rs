@@ -32,6 +32,7 @@ const fn property(fault: ScheduleFault) -> &'static str {
         ScheduleFault::NoOccurrence => "every",
         ScheduleFault::HasDeadline => "respond_by",
         ScheduleFault::HasAttachments => "attachment_ids",
+        ScheduleFault::Answers => "in_reply_to",
         ScheduleFault::TooLong => "content",
     }
 }
