@@ -22,8 +22,6 @@ const USED = [
   "showBoard", "setGoal", "listTasks", "createTask", "findTask", "changeTask", "listTaskHistory",
   "listMemories", "archiveMemory", "restoreMemory", "supersedeMemory", "deleteMemory",
   "findWebhook", "setWebhook", "removeWebhook", "rotateWebhookSecret", "enableWebhook", "listWebhookDeliveries", "resendWebhookDelivery",
-  "findOrganizationWebhook", "setOrganizationWebhook", "removeOrganizationWebhook", "rotateOrganizationWebhookSecret", "enableOrganizationWebhook",
-  "listOrganizationWebhookDeliveries", "resendOrganizationWebhookDelivery",
   "listApiKeys", "createApiKey", "revokeApiKey", "listSessions", "endSession", "endOtherSessions",
   "apiVersion",
   "showOverview", "showThroughput", "listOpenConnections", "listDisconnects", "listFlaggedAgents", "listAllAuditEntries",

@@ -126,11 +126,11 @@ function Standing({ webhook, text: next }: { webhook: Shown; text: string }) {
 function Delivery({ agent, one, isOn, list }: { agent: Owner; one: Sent; isOn: boolean; list: Paged<Sent, {}> }) {
   const [isBusy, setBusy] = useState(false);
   const { id, last_status: status, last_error: error, next_attempt_at: next } = one;
-  const chat = "event" in one ? "" : one.chat_room_id;
+  const chat = one.event ? "" : one.chat_room_id;
   const room = roomOf(chat);
   // The list of rooms is read in pages, so this one may not be in it yet.
   useEffect(() => { if (chat && !room) void findRoom(chat).catch(() => undefined); }, [chat]);
-  const title = "event" in one ? one.event : visible(room?.title ?? w.room.untitled);
+  const title = one.event ?? visible(room?.title ?? w.room.untitled);
   const stage = stageOf(one);
   const at = one.last_attempt_at ?? one.inserted_at;
   // Once the list is long, it may not say that the request is over.
@@ -144,7 +144,7 @@ function Delivery({ agent, one, isOn, list }: { agent: Owner; one: Sent; isOn: b
   return (
     <li>
       <span class="names">
-        <span class={stage === "failed" ? "name failed" : "name"}><StateSign state={SIGNS[stage]} /> {words.stages[stage] ?? stage}</span> {"event" in one ? title : <>{w.agentWork.in} <a href={`${BASE}/rooms/${chat}?at=${one.message_id}`}>{title}</a></>}
+        <span class={stage === "failed" ? "name failed" : "name"}><StateSign state={SIGNS[stage]} /> {words.stages[stage] ?? stage}</span> {one.event ?? <>{w.agentWork.in} <a href={`${BASE}/rooms/${chat}?at=${one.message_id}`}>{title}</a></>}
         <span class="hint">{facts.filter(Boolean).map((fact, place) => <>{place > 0 && " · "}{fact}</>)}</span>
       </span>
       {isOn && <button type="button" class="plain small" aria-disabled={isOff} aria-label={w.of(words.resend, said(agent).resendOf(title, since(at, now.value)))} onClick={press}>{words.resend}</button>}

@@ -12,7 +12,7 @@ type Given<O extends Operation> =
   & (Operations[O]["body"] extends undefined ? { body?: undefined } : { body: Operations[O]["body"] })
   & { query?: Operations[O]["query"]; idempotencyKey?: string; signal?: AbortSignal; scope?: Scope };
 
-/** Whose work: operations on that of the caller's agents have twins for all agents of the organization, for its admins. */
+/** Whose work or webhook: operations on those of the caller's agents have twins for the organization, for its admins. */
 export type Scope = "mine" | "organization";
 
 /** The times that a request is repeated while the server is busy or cannot be reached. */
@@ -25,7 +25,7 @@ export async function call<O extends Operation>(operation: O, given: Given<O>): 
   const [method, route] = ROUTES[operation].split(" ") as [string, string];
   const asked = Object.entries(query ?? {}).filter(([, value]) => value !== undefined)
     .map(([name, value]): [string, string] => [name, Array.isArray(value) ? value.join(",") : String(value)]);
-  const url = ((route.startsWith("/api/") ? "" : "/api/v1/me") + (scope === "organization" ? "/organization" : "") + route).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""))
+  const url = ((route.startsWith("/api/") ? "" : "/api/v1/me") + (scope === "organization" ? "/organization" + route.replace("/agents/{agent_id}", "") : route)).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""))
     + (asked.length > 0 ? `?${new URLSearchParams(asked)}` : "");
 
   return patiently(() => fetch(url, {
