@@ -78,10 +78,8 @@ async fn count(world: &World, ann: &TestUser, chat: ChatId) -> usize {
 pub async fn a_text_is_sent_when_it_is_due(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let reminder = scheduled(&world, &bot, chat, note(&world, &bot)).await;
-    assert_eq!(
-        (reminder.sender_handle.as_str(), reminder.content.as_str()),
-        (bot.handle.as_str(), "look again")
-    );
+    let stored = format!("@[[{}]] look again", bot.id);
+    assert_eq!((&reminder.sender_handle, &reminder.content), (&bot.handle, &stored));
     world.clock.advance(HOUR.checked_sub(Duration::from_micros(1)).unwrap());
     assert_eq!(send_due(&world).await.sent, 0);
     world.clock.advance(Duration::from_micros(1));
@@ -91,7 +89,7 @@ pub async fn a_text_is_sent_when_it_is_due(world: World) {
     let told = world.publisher.take();
     let [DomainEvent::MessageCreated { message, recipients }, ..] = &told[..] else { panic!("{told:?}") };
     assert_eq!((message.sender, &recipients[..]), (ParticipantId::Agent(bot.id), &[bot.id][..]));
-    assert_eq!((message.content.as_str(), message.created_at), ("look again", world.clock.now()));
+    assert_eq!((&message.content, message.created_at), (&stored, world.clock.now()));
     let next = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     assert_eq!(next.id, message.id, "it has a delivery");
     let own =
