@@ -68,7 +68,7 @@ test("a_query_that_is_refused_says_why", async t => {
   await logIn(it);
   const { page, base } = it;
   await page.goto(`${base}/search?q=before:yesterday`);
-  await page.getByText(/has no date after before:/).waitFor();
+  await page.getByText(/needs a date for `before:`/).waitFor();
   await field(page).fill("kind:song");
   await page.keyboard.press("Enter");
   await page.getByText(/unknown kind/).waitFor();

@@ -8,7 +8,7 @@ import { search as words } from "./words.ts";
 interface Hit extends SearchHitView { id: string }
 
 const LIMIT = 30;
-const TRIES = 20;
+const TRIES = 5;
 
 /** The server examines a part of all messages at a time. A part without hits is not shown. */
 async function read(q: string, cursor?: string) {
@@ -37,7 +37,7 @@ export function Search() {
 
 function Hits({ q }: { q: string }) {
   const list = usePaged<Hit, {}>(cursor => read(q, cursor));
-  return <Rows list={list} kind="cards hits" row={hit => <One key={hit.id} hit={hit} />} empty={<div role="status"><Nothing icon="search" title={words.none} text={words.noneText} /></div>} />;
+  return <Rows list={list} kind="cards hits" row={hit => <One key={hit.id} hit={hit} />} empty={<div role="status"><Nothing icon="search" title={list.hasMore.value ? words.noneSoFar : words.none} text={words.noneText} /></div>} />;
 }
 
 function One({ hit }: { hit: Hit }) {

@@ -315,6 +315,7 @@ export const search = {
     ["after:2026-07-01 before:2026-08-01", "by date or time, UTC"],
   ] as [string, string][],
   none: "No messages found",
+  noneSoFar: "No messages found so far",
   noneText: "Whole words are compared. Case and accents make no difference.",
   kinds: { tool_call: "tool call", tool_result: "tool result" } as Record<string, string>,
 };

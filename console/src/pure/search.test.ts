@@ -15,5 +15,6 @@ test("highlights_are_counted_in_code_points", () => {
 test("texts_are_asked_for_unless_a_kind_is", () => {
   assert.equal(asked('"open quote'), 'kind:text "open quote');
   assert.equal(asked("plan kind:thought"), "plan kind:thought");
+  assert.equal(asked('"a kind: b"'), 'kind:text "a kind: b"');
   assert.equal(asked("mankind:x"), "kind:text mankind:x");
 });

@@ -21,4 +21,4 @@ export function partsOf(snippet: string, highlights: readonly { start: number; e
 }
 
 /** What is asked for: texts, unless the query names a kind. It comes first, because a quote at the end may be open. */
-export const asked = (query: string): string => (/(^|\s)kind:/i.test(query) ? query : `kind:text ${query}`);
+export const asked = (query: string): string => (/(^|\s)kind:/i.test(query.replace(/"[^"]*("|$)/g, " ")) ? query : `kind:text ${query}`);

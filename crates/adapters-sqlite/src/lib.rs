@@ -44,12 +44,14 @@ mod writer;
 
 use std::convert::Infallible;
 use std::path::Path;
+use std::sync::Arc;
 
 use diesel::sqlite::SqliteConnection;
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl};
 use domain::store::{SchemaSteps, StoreError};
 use domain::time::Timestamp;
 use measure::Work;
+use tokio::sync::Semaphore;
 
 pub use open::{Location, OpenError};
 
@@ -64,6 +66,8 @@ pub struct SqliteStore {
     /// Makes another reading connection, unless the store is in memory.
     connect: Option<Connect>,
     steps: SchemaSteps,
+    /// One search at a time: it can keep a reading thread for long, and others must be able to read.
+    searches: Arc<Semaphore>,
 }
 
 impl SqliteStore {
@@ -94,7 +98,8 @@ impl SqliteStore {
         };
         measure::connections_at_most(readers.as_ref().map_or(0, Readers::count) + 1);
         let writer = Writer::start(opened.writer).map_err(OpenError::Thread)?;
-        Ok(Self { writer, readers, connect, steps: opened.steps })
+        let searches = Arc::new(Semaphore::new(1));
+        Ok(Self { writer, readers, connect, steps: opened.steps, searches })
     }
 
     /// The steps of the schema, and which of them were applied when this was opened.

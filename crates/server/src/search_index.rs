@@ -7,7 +7,7 @@ use domain::search::{IndexProgress, SearchService};
 use measure::Outage;
 use tokio::time::{Instant, sleep};
 
-/// The pause when there is nothing to index: new messages are found so much later.
+/// The pause when there is nothing to index: the delay that this adds before a new message can be found.
 const IDLE: Duration = Duration::from_millis(250);
 
 /// The pause after a step, in durations of the step: indexing takes a fifth of the time of the thread or connection that writes,
@@ -23,13 +23,13 @@ const MANY: u64 = 10_000;
 /// The time between two log lines about the progress.
 const LOG_EVERY: Duration = Duration::from_secs(60);
 
-/// Indexes messages. All servers on one store do so, and none indexes a message twice.
+/// Indexes messages. Every server on the store runs this, and none indexes a message twice.
 pub(crate) async fn keep_index(search: Arc<SearchService>) {
     let (mut outage, mut catching_up) = (Outage::default(), CatchingUp::default());
     loop {
         let begun = Instant::now();
         let step = search.index_some().await;
-        outage.log(&step, "messages cannot be indexed, retrying", "messages indexed again");
+        outage.log(&step, "search indexing unavailable, retrying", "search indexing available again");
         let pause = match step {
             Ok(progress) => {
                 measure::indexed(progress.messages);

@@ -1,4 +1,4 @@
--- The index for searches. It is filled in the background, and can be made again: delete all rows of both tables.
+-- The index for searches. It is filled in the background. To make it again, delete the rows of both tables.
 
 -- The sequence up to which a room is indexed; -1 for a deleted room whose entries are to be erased.
 CREATE TABLE search_rooms (

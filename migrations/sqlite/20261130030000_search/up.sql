@@ -1,4 +1,5 @@
--- The index for searches. It is filled in the background, and can be made again: delete all rows of the three tables.
+-- The index for searches. It is filled in the background. To make it again, delete the rows of search_rooms and search_texts, and run
+-- INSERT INTO search_index (search_index) VALUES ('delete-all').
 
 -- The sequence up to which a room is indexed; -1 for a deleted room whose entries are to be erased.
 CREATE TABLE search_rooms (

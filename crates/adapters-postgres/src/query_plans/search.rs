@@ -61,16 +61,78 @@ async fn fill(client: &Client, sender: &TestUser, rooms: [ChatId; 2], start: Tim
     client.batch_execute("SELECT pg_stat_force_next_flush()").await.unwrap();
 }
 
-/// The number of rows of tables and entries of indexes that were read so far.
+/// The number of pages of the index of keys, and of the table, that were read so far.
 async fn read(store: &PostgresStore, client: &Client) -> i64 {
     let connection = store.pool.acquire().await.unwrap();
     let mut db = connection.db();
     let flush = statement::<Text>("SELECT pg_stat_force_next_flush()::text");
     flush.get_result::<String>(&mut db).await.unwrap();
     connection.release();
-    let read = "SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::int8 \
-         + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::int8";
+    let read = "SELECT (heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::int8 \
+         FROM pg_statio_user_tables WHERE relname = 'search_texts'";
     client.query_one(read, &[]).await.unwrap().get(0)
+}
+
+async fn entries(client: &Client) -> i64 {
+    client.query_one("SELECT count(*) FROM search_texts", &[]).await.unwrap().get(0)
+}
+
+/// Entries go with their messages and rooms, whatever erases them.
+#[tokio::test]
+async fn no_entry_outlives_its_message() {
+    let database = server().database();
+    let config = PostgresConfig { connections: 1, ..PostgresConfig::at(&database.url()) };
+    let store = Arc::new(PostgresStore::open(&config).await.unwrap());
+    let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let world = World::on(Stores::of(&store, PostgresStore::close));
+    let ann = world.user("ann").await;
+    let (one, other) = (world.chat(ann.caller, &[]).await, world.chat(ann.caller, &[]).await);
+    let first = world.send(ann.caller, one, "first", &[]).await.id;
+    world.send(ann.caller, one, "second", &[]).await;
+    world.send(ann.caller, other, "third", &[]).await;
+    assert_eq!(store.index_rooms(vec![one, other]).await.unwrap().messages, 3);
+    assert_eq!(store.index_rooms(vec![one, other]).await.unwrap().messages, 0);
+    world.messages.delete(ann.caller, one, first).await.unwrap();
+    assert_eq!(entries(&client).await, 2);
+    world.chats.delete(ann.caller, other).await.unwrap();
+    while store.erase_entries().await.unwrap() {}
+    assert_eq!(entries(&client).await, 1);
+    world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
+    let mut walk = domain::message::Retention::days(domain::message::Ageing::Texts, 2);
+    while world.messages.erase_old(&mut walk, world.clock.now()).await.unwrap().is_some() {}
+    assert_eq!(entries(&client).await, 0);
+    // What is left of a room that was indexed before is replaced.
+    let again = world.send(ann.caller, one, "again", &[]).await;
+    store.index_rooms(vec![one]).await.unwrap();
+    client.batch_execute("DELETE FROM search_rooms").await.unwrap();
+    assert_eq!(store.index_rooms(vec![one]).await.unwrap().messages, 1, "{again:?}");
+    assert_eq!(entries(&client).await, 1);
+}
+
+/// An edit waits until the room is indexed, and indexing passes over a room whose message is edited.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_room_is_passed_over() {
+    let database = server().database();
+    let store = Arc::new(PostgresStore::open(&PostgresConfig::at(&database.url())).await.unwrap());
+    let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let world = World::on(Stores::of(&store, PostgresStore::close));
+    let ann = world.user("ann").await;
+    let chat = world.chat(ann.caller, &[]).await;
+    let message = world.send(ann.caller, chat, "first", &[]).await.id;
+    store.index_rooms(vec![chat]).await.unwrap();
+    world.send(ann.caller, chat, "second", &[]).await;
+    client.batch_execute("BEGIN; SELECT * FROM search_rooms FOR UPDATE").await.unwrap();
+    let step = store.index_rooms(vec![chat]).await.unwrap();
+    assert_eq!((step.messages, step.unfinished), (0, vec![chat]));
+    let content = domain::message::MessageContent::new("other".to_owned()).unwrap();
+    let mut editing = Box::pin(world.messages.edit(ann.caller, chat, message, content));
+    let waits = tokio::time::timeout(Duration::from_millis(300), &mut editing).await;
+    assert!(waits.is_err(), "the edit does not wait");
+    client.batch_execute("COMMIT").await.unwrap();
+    editing.await.unwrap();
+    assert_eq!(store.index_rooms(vec![chat]).await.unwrap().messages, 1);
 }
 
 #[tokio::test]
@@ -98,14 +160,14 @@ async fn a_search_reads_a_small_part_of_a_large_index() {
 
     let middle = start.plus(Duration::from_secs(60 * many.unsigned_abs() / 2));
     for (query, hits, most) in [
-        ("common".to_owned(), 20, 4_000),
-        ("common even".to_owned(), 20, 4_000),
-        ("rare".to_owned(), usize::try_from(many / 5_000).unwrap().min(20), 4_000),
-        ("odd".to_owned(), 0, 2_000),
-        ("even odd".to_owned(), 0, 2_000),
-        ("nothing".to_owned(), 0, 2_000),
-        ("kind:text".to_owned(), 20, 4_000),
-        (format!("common before:{middle}"), 20, 4_000),
+        ("common".to_owned(), 20, 3_000),
+        ("common even".to_owned(), 20, 3_000),
+        ("rare".to_owned(), usize::try_from(many / 5_000).unwrap().min(20), 3_000),
+        ("odd".to_owned(), 0, 3_000),
+        ("even odd".to_owned(), 0, 3_000),
+        ("nothing".to_owned(), 0, 3_000),
+        ("kind:text".to_owned(), 20, 3_000),
+        (format!("common before:{middle}"), 20, 3_000),
     ] {
         let parsed = SearchQuery::parse(&query).unwrap();
         let viewer = ParticipantId::User(ann.id);
@@ -115,6 +177,6 @@ async fn a_search_reads_a_small_part_of_a_large_index() {
         let took = begun.elapsed();
         let rows = read(&store, &client).await - before;
         assert_eq!(page.rows.len(), hits, "{query}");
-        assert!(rows <= most, "{query} read {rows} rows instead of {most}, in {took:?}");
+        assert!(rows <= most, "{query} read {rows} pages instead of {most}, in {took:?}");
     }
 }

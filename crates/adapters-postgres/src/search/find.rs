@@ -44,13 +44,16 @@ pub(super) async fn search_on(db: &Db, search: &MessageSearch) -> Result<Page<Hi
     }
     // The first candidates of a whole table look cheaper to the planner than all candidates of the index.
     execute(db, "SET LOCAL enable_seqscan = off").await?;
-    match newest_on(db).await? {
-        Some(newest) => walk.pass(SearchPlace::new(newest + 1)),
+    let (mut first, _) = search.query.span();
+    match ends_on(db).await? {
+        Some((oldest, newest)) => {
+            walk.pass(SearchPlace::new(newest + 1));
+            first = first.max(SearchPlace::new(oldest));
+        }
         None => walk.exhaust(),
     }
-    let (first, _) = search.query.span();
     let mut spans = Spans::begin(first);
-    while walk.wanted().is_some() {
+    while walk.look() {
         let Some(span) = spans.before(walk.place()) else {
             walk.exhaust();
             break;
@@ -71,10 +74,13 @@ pub(super) async fn search_on(db: &Db, search: &MessageSearch) -> Result<Page<Hi
     Ok(walk.end())
 }
 
-/// The newest place in the index.
-async fn newest_on(mut db: &Db) -> Result<Option<i64>, Fault> {
-    let newest = statement::<BigInt>("SELECT place FROM search_texts ORDER BY place DESC LIMIT 1");
-    Ok(newest.get_result::<i64>(&mut db).await.optional()?)
+/// The oldest and the newest place in the index.
+async fn ends_on(mut db: &Db) -> Result<Option<(i64, i64)>, Fault> {
+    let ends = statement::<(BigInt, BigInt)>(
+        "SELECT oldest.place, newest.place FROM (SELECT place FROM search_texts ORDER BY place LIMIT 1) AS oldest, \
+         (SELECT place FROM search_texts ORDER BY place DESC LIMIT 1) AS newest",
+    );
+    Ok(ends.get_result::<(i64, i64)>(&mut db).await.optional()?)
 }
 
 /// Examines candidates, which are in the order of their places, in small parts.

@@ -3,7 +3,7 @@
 //! The row of a room in `search_rooms` is locked while its messages are indexed, and by whatever edits or deletes one of
 //! them, until its end: in between, the other sees what the first has committed. Sending a message takes no such lock.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::convert::Infallible;
 
 use diesel::OptionalExtension;
@@ -30,35 +30,25 @@ const ROOMS_AT_ONCE: i64 = 1_000;
 const ERASED_AT_ONCE: i64 = 500;
 
 pub(super) async fn index_on(mut db: &Db, rooms: &[ChatId]) -> Result<Result<IndexStep, Infallible>, Fault> {
-    let ids = rooms.iter().map(|room| room.uuid()).collect::<Vec<_>>();
-    let (states, mut batch) = (states_on(db, ids).await?, IndexBatch::default());
+    let mut batch = IndexBatch::default();
     for room in rooms {
         let wanted = batch.wanted();
-        let Some((last, indexed)) = states.get(&room.uuid()).copied() else {
-            // Deleted, or another transaction has it.
+        if wanted == 0 {
+            batch.leave(*room);
             continue;
-        };
-        match indexed {
-            None => batch.leave(*room),
-            Some(_) if wanted == 0 => batch.leave(*room),
-            Some(indexed) if indexed >= 0 && indexed < last => {
-                let (columns, handle) = (SearchedRow::COLUMNS, SenderHandle::TEXT);
-                let next = statement::<SearchedColumns>(format!(
-                    "SELECT {columns}, {handle} FROM messages \
-                     WHERE messages.chat_id = ? AND messages.sequence > ? AND messages.sequence <= ? \
-                     ORDER BY messages.sequence LIMIT ?"
-                ));
-                let next = next
-                    .bind::<SqlUuid, _>(room.uuid())
-                    .bind::<BigInt, _>(indexed)
-                    .bind::<BigInt, _>(last)
-                    .bind::<BigInt, _>(i64::try_from(wanted).unwrap_or(i64::MAX))
-                    .load::<SearchedRow>(&mut db)
-                    .await?;
-                let next = next.into_iter().map(SearchedRow::into_message).collect::<Result<Vec<_>, _>>()?;
-                batch.add(*room, Sequence::new(last), next);
+        }
+        match state_on(db, room.uuid()).await? {
+            State::Deleted => {}
+            State::Locked => batch.leave(*room),
+            State::Indexed { last, indexed } if indexed >= 0 && indexed < last => {
+                let range = (indexed, last, i64::try_from(wanted).unwrap_or(i64::MAX));
+                let sizes = sizes_on(db, *room, range).await?;
+                let count = batch.fitting(sizes.iter().copied());
+                let is_cut = count < sizes.len() || sizes.len() == wanted;
+                let range = (indexed, last, i64::try_from(count).unwrap_or(i64::MAX));
+                batch.add(*room, Sequence::new(last), next_on(db, *room, range).await?, is_cut);
             }
-            Some(_) => {}
+            State::Indexed { .. } => {}
         }
     }
     insert_on(db, &batch.entries).await?;
@@ -75,37 +65,91 @@ pub(super) async fn index_on(mut db: &Db, rooms: &[ChatId]) -> Result<Result<Ind
     Ok(Ok(batch.step()))
 }
 
-/// The last sequence of each room that is not deleted, and the one up to which it is indexed, after locking the latter;
-/// `None` if another transaction has locked it.
-async fn states_on(mut db: &Db, rooms: Vec<Uuid>) -> Result<HashMap<Uuid, (i64, Option<i64>)>, Fault> {
-    statement::<()>(
-        "INSERT INTO search_rooms (chat_id, indexed_sequence) \
-         SELECT id, 0 FROM chats WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id \
-         ON CONFLICT (chat_id) DO NOTHING",
-    )
-    .bind::<Array<SqlUuid>, _>(rooms.clone())
-    .execute(&mut db)
-    .await?;
-    let locked = statement::<(SqlUuid, BigInt)>(
-        "SELECT chat_id, indexed_sequence FROM search_rooms WHERE chat_id = ANY(?) ORDER BY chat_id \
-         FOR UPDATE SKIP LOCKED",
-    )
-    .bind::<Array<SqlUuid>, _>(rooms.clone())
-    .load::<(Uuid, i64)>(&mut db)
-    .await?;
-    let locked = locked.into_iter().collect::<HashMap<_, _>>();
-    // Read after the lock: all messages up to this sequence are committed.
-    let last = statement::<(SqlUuid, BigInt)>(
-        "SELECT id, last_sequence FROM chats WHERE id = ANY(?) AND deleted_at IS NULL",
-    )
-    .bind::<Array<SqlUuid>, _>(rooms)
-    .load::<(Uuid, i64)>(&mut db)
-    .await?;
-    Ok(last.into_iter().map(|(room, last)| (room, (last, locked.get(&room).copied()))).collect())
+/// How far a room is indexed.
+enum State {
+    /// It does not exist any more.
+    Deleted,
+    /// Another transaction has locked this.
+    Locked,
+    /// The last sequence, and the one up to which it is indexed, which is locked now.
+    Indexed { last: i64, indexed: i64 },
 }
 
-/// Inserts entries, each at its place or the next one that is free.
+async fn state_on(mut db: &Db, room: Uuid) -> Result<State, Fault> {
+    statement::<()>(
+        "INSERT INTO search_rooms (chat_id, indexed_sequence) \
+         SELECT id, 0 FROM chats WHERE id = ? AND deleted_at IS NULL ON CONFLICT (chat_id) DO NOTHING",
+    )
+    .bind::<SqlUuid, _>(room)
+    .execute(&mut db)
+    .await?;
+    let indexed = statement::<BigInt>(
+        "SELECT indexed_sequence FROM search_rooms WHERE chat_id = ? FOR UPDATE SKIP LOCKED",
+    );
+    let indexed = indexed.bind::<SqlUuid, _>(room).get_result::<i64>(&mut db).await.optional()?;
+    // Read after the lock: all messages up to this sequence are committed.
+    let last = statement::<BigInt>("SELECT last_sequence FROM chats WHERE id = ? AND deleted_at IS NULL");
+    let last = last.bind::<SqlUuid, _>(room).get_result::<i64>(&mut db).await.optional()?;
+    Ok(match (last, indexed) {
+        (None, _) => State::Deleted,
+        (Some(_), None) => State::Locked,
+        (Some(last), Some(indexed)) => State::Indexed { last, indexed },
+    })
+}
+
+/// The sizes of the next messages of a room in bytes: those after a sequence and up to another one, at most so many.
+async fn sizes_on(
+    mut db: &Db,
+    room: ChatId,
+    (after, last, limit): (i64, i64, i64),
+) -> Result<Vec<i64>, Fault> {
+    let sizes = statement::<BigInt>(
+        "SELECT octet_length(content)::bigint FROM messages WHERE chat_id = ? AND sequence > ? AND sequence <= ? \
+         ORDER BY sequence LIMIT ?",
+    );
+    let sizes = sizes
+        .bind::<SqlUuid, _>(room.uuid())
+        .bind::<BigInt, _>(after)
+        .bind::<BigInt, _>(last)
+        .bind::<BigInt, _>(limit);
+    Ok(sizes.load::<i64>(&mut db).await?)
+}
+
+/// The next messages of a room, as [`sizes_on`] finds them.
+async fn next_on(
+    mut db: &Db,
+    room: ChatId,
+    (after, last, limit): (i64, i64, i64),
+) -> Result<Vec<SearchedMessage>, Fault> {
+    let (columns, handle) = (SearchedRow::COLUMNS, SenderHandle::TEXT);
+    let next = statement::<SearchedColumns>(format!(
+        "SELECT {columns}, {handle} FROM messages \
+         WHERE messages.chat_id = ? AND messages.sequence > ? AND messages.sequence <= ? \
+         ORDER BY messages.sequence LIMIT ?"
+    ));
+    let next = next
+        .bind::<SqlUuid, _>(room.uuid())
+        .bind::<BigInt, _>(after)
+        .bind::<BigInt, _>(last)
+        .bind::<BigInt, _>(limit)
+        .load::<SearchedRow>(&mut db)
+        .await?;
+    next.into_iter().map(SearchedRow::into_message).collect()
+}
+
+/// Inserts entries, each at its place or the next one that is free. Earlier entries of the messages are replaced.
 async fn insert_on(mut db: &Db, entries: &[IndexEntry]) -> Result<(), Fault> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    statement::<()>(
+        "DELETE FROM search_texts USING unnest(?, ?) AS entry (chat_id, sequence) \
+         WHERE search_texts.chat_id = entry.chat_id AND search_texts.sequence = entry.sequence",
+    )
+    .bind::<Array<SqlUuid>, _>(entries.iter().map(|entry| entry.chat.uuid()).collect::<Vec<_>>())
+    .bind::<Array<BigInt>, _>(entries.iter().map(|entry| entry.sequence.get()).collect::<Vec<_>>())
+    .execute(&mut db)
+    .await?;
     let mut left = entries.iter().collect::<Vec<_>>();
     left.sort_unstable_by_key(|entry| entry.place);
     let mut moved = 0;

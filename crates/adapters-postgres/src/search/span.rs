@@ -59,9 +59,14 @@ impl Spans {
         Some(span)
     }
 
-    /// Goes on with a longer span.
+    /// Goes on with a longer span, after one that was not full.
     pub(super) fn lengthen(&mut self) {
-        self.level = (self.level + 1).min(self.longest);
+        if self.level < self.longest {
+            self.level += 1;
+        } else {
+            // What made a longer one full may be behind.
+            self.longest = (self.longest + 1).min(LEVELS.len());
+        }
     }
 
     /// Goes on with shorter spans.
@@ -100,11 +105,12 @@ mod tests {
         (0..9).for_each(|_| spans.lengthen());
         assert_eq!(spans.before(SearchPlace::END).unwrap().key, None);
         spans.shorten();
-        spans.lengthen();
         let span = spans.before(SearchPlace::new(1 << 60)).unwrap();
         assert_eq!((span.from, span.is_shortest), ((1 << 60) - (1 << 57), false));
         (0..9).for_each(|_| spans.shorten());
         assert!(spans.before(SearchPlace::END).unwrap().is_shortest);
+        (0..99).for_each(|_| spans.lengthen());
+        assert_eq!(spans.before(SearchPlace::END).unwrap().key, None, "quiet times are passed quickly");
         assert_eq!(Spans::begin(SearchPlace::new(5)).before(SearchPlace::new(5)), None);
     }
 }

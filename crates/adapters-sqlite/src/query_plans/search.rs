@@ -1,5 +1,6 @@
 //! Searches and the index for them run along indexes.
 
+use domain::ports::Clock;
 use domain::search::{MessageSearch, SearchQuery, SearchRepository};
 
 use super::*;
@@ -14,6 +15,28 @@ fn expect(heard: &mut Overheard, what: &str, wanted: &[&str]) {
     for wanted in wanted {
         assert!(steps.iter().any(|(step, _)| step.contains(wanted)), "{what}: {wanted} is not in {steps:#?}");
     }
+}
+
+/// The numbers of indexed messages, and of their entries in the full-text index.
+fn entries(heard: &mut Overheard) -> (i64, i64) {
+    let mut count = |table: &str| {
+        let count = diesel::dsl::sql::<diesel::sql_types::BigInt>(&format!("(SELECT count(*) FROM {table})"));
+        diesel::select(count).get_result::<i64>(&mut heard.explainer).unwrap()
+    };
+    (count("search_texts"), count("search_index_docsize"))
+}
+
+/// Entries of messages that retention has erased go with them.
+#[tokio::test]
+async fn retention_erases_entries() {
+    let mut heard = Overheard::open();
+    let (_, _, chat, _) = at_work(&heard).await;
+    heard.store.index_rooms(vec![chat]).await.unwrap();
+    assert_eq!(entries(&mut heard), (2, 2));
+    heard.world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
+    let (mut walk, now) = (domain::message::Retention::days(Ageing::Texts, 2), heard.world.clock.now());
+    while heard.world.messages.erase_old(&mut walk, now).await.unwrap().is_some() {}
+    assert_eq!(entries(&mut heard), (0, 0));
 }
 
 #[tokio::test]
@@ -48,13 +71,17 @@ async fn searches_run_along_indexes() {
             expect(&mut heard, "a search", &wanted);
         }
     }
+    assert_eq!(entries(&mut heard), (2, 2));
     let text = domain::message::MessageContent::new("other".to_owned()).unwrap();
     heard.world.messages.edit(ann.caller, chat, message, text).await.unwrap();
+    assert_eq!(entries(&mut heard), (2, 2));
     heard.world.messages.delete(ann.caller, chat, message).await.unwrap();
+    assert_eq!(entries(&mut heard), (1, 1), "an entry goes with its message");
     let entry = "search_texts_of_message (chat_id=? AND sequence=?)";
     assert!(heard.steps().iter().any(|(step, _)| step.contains(entry)));
     heard.world.chats.delete(ann.caller, chat).await.unwrap();
     heard.steps();
     while store.erase_entries().await.unwrap() {}
+    assert_eq!(entries(&mut heard), (0, 0), "entries go with their room");
     expect(&mut heard, "erasing", &["search_rooms_deleted", "search_texts_of_message (chat_id=?)"]);
 }

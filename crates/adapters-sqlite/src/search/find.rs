@@ -39,7 +39,9 @@ pub(super) fn search_on(
         rooms => walk.search().query.keys(walk.search().viewer, rooms.as_deref().unwrap_or_default()),
     };
     let (wanted_keys, (first, _)) = (expression(&keys), walk.search().query.span());
-    while let Some(wanted) = walk.wanted() {
+    while walk.look()
+        && let Some(wanted) = walk.wanted()
+    {
         let candidates = candidates_on(connection, &wanted_keys, first, walk.place(), wanted)?;
         let mut read = read_on(connection, walk.search().viewer, &candidates)?;
         for (place, chat, sequence) in &candidates {

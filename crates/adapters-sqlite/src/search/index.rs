@@ -37,19 +37,13 @@ pub(super) fn index_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> R
         let Some((last, indexed)) = state.filter(|(last, indexed)| *indexed >= 0 && indexed < last) else {
             continue;
         };
-        let next = statement!(
-            "SELECT ", SearchedRow::COLUMNS, ", ", SenderHandle::TEXT, " FROM messages \
-             WHERE messages.chat_id = ? AND messages.sequence > ? + 0 AND messages.sequence <= ? + 0 \
-             ORDER BY messages.sequence LIMIT ? + 0" => SearchedColumns
-        );
-        let next = next
-            .bind::<Binary, _>(Id(room.uuid()))
-            .bind::<BigInt, _>(indexed)
-            .bind::<BigInt, _>(last)
-            .bind::<BigInt, _>(i64::try_from(wanted).unwrap_or(i64::MAX))
-            .load::<SearchedRow>(connection)?;
-        let next = next.into_iter().map(SearchedRow::into_message).collect::<Result<Vec<_>, _>>()?;
-        batch.add(*room, Sequence::new(last), next);
+        let range = (indexed, last, i64::try_from(wanted).unwrap_or(i64::MAX));
+        let sizes = sizes_on(connection, *room, range)?;
+        let count = batch.fitting(sizes.iter().copied());
+        let is_cut = count < sizes.len() || sizes.len() == wanted;
+        let range = (indexed, last, i64::try_from(count).unwrap_or(i64::MAX));
+        let next = next_on(connection, *room, range)?;
+        batch.add(*room, Sequence::new(last), next, is_cut);
     }
     // FTS5 takes row ids best in their order.
     batch.entries.sort_unstable_by_key(|entry| entry.place);
@@ -62,8 +56,48 @@ pub(super) fn index_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> R
     Ok(batch.step())
 }
 
-/// Inserts an entry at its place, or the next one that is free.
+/// The sizes of the next messages of a room in bytes: those after a sequence and up to another one, at most so many.
+fn sizes_on(
+    connection: &mut SqliteConnection,
+    room: ChatId,
+    (after, last, limit): (i64, i64, i64),
+) -> Result<Vec<i64>, Fault> {
+    let sizes = statement!(
+        "SELECT octet_length(content) FROM messages WHERE chat_id = ? AND sequence > ? + 0 AND sequence <= ? + 0 \
+         ORDER BY sequence LIMIT ? + 0" => BigInt
+    );
+    let sizes = sizes
+        .bind::<Binary, _>(Id(room.uuid()))
+        .bind::<BigInt, _>(after)
+        .bind::<BigInt, _>(last)
+        .bind::<BigInt, _>(limit);
+    Ok(sizes.load::<i64>(connection)?)
+}
+
+/// The next messages of a room, as [`sizes_on`] finds them.
+fn next_on(
+    connection: &mut SqliteConnection,
+    room: ChatId,
+    (after, last, limit): (i64, i64, i64),
+) -> Result<Vec<SearchedMessage>, Fault> {
+    let next = statement!(
+        "SELECT ", SearchedRow::COLUMNS, ", ", SenderHandle::TEXT, " FROM messages \
+         WHERE messages.chat_id = ? AND messages.sequence > ? + 0 AND messages.sequence <= ? + 0 \
+         ORDER BY messages.sequence LIMIT ? + 0" => SearchedColumns
+    );
+    let next = next
+        .bind::<Binary, _>(Id(room.uuid()))
+        .bind::<BigInt, _>(after)
+        .bind::<BigInt, _>(last)
+        .bind::<BigInt, _>(limit)
+        .load::<SearchedRow>(connection)?;
+    next.into_iter().map(SearchedRow::into_message).collect()
+}
+
+/// Inserts an entry at its place, or the next one that is free. An earlier entry of the message is replaced.
 fn insert_on(connection: &mut SqliteConnection, entry: &IndexEntry) -> Result<(), Fault> {
+    let listed = row::to_json(&[(Id(entry.chat.uuid()).hex(), entry.sequence.get())])?;
+    erase_listed_on(connection, &listed)?;
     let mut place = entry.place.number();
     loop {
         let inserted = statement!(

@@ -18,13 +18,20 @@ use domain::search::{Hit, IndexStep, MessageSearch, RoomsBehind, SearchRepositor
 use domain::store::StoreError;
 
 use crate::SqliteStore;
+use crate::error::closed;
 
 pub(crate) use index::{close_on, erase_listed_on, erase_on, rewrite_on};
 
 #[async_trait]
 impl SearchRepository for SqliteStore {
     async fn search_messages(&self, search: MessageSearch) -> Result<Page<Hit>, StoreError> {
-        self.read(move |connection| find::search_on(connection, search)).await
+        let turn = self.searches.clone().acquire_owned().await.map_err(|_| closed())?;
+        let search = move |connection: &mut SqliteConnection| {
+            let found = find::search_on(connection, search);
+            drop(turn);
+            found
+        };
+        self.read(search).await
     }
 
     async fn index_rooms(&self, rooms: Vec<ChatId>) -> Result<IndexStep, StoreError> {

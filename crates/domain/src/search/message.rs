@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::key::{SearchKey, SearchPlace};
 use super::token::tokens;
-use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
+use crate::foreign::Origin;
+use crate::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind, Sequence};
 use crate::message::{Mention, Message, MessageKind, with_handles};
 use crate::time::Timestamp;
 
@@ -39,6 +40,10 @@ pub struct SearchedMessage {
     pub addressed: Vec<AgentId>,
     /// The [searched text](searched_text).
     pub text: String,
+    /// Whether it is foreign to the chat.
+    pub origin: Origin,
+    /// The kind of its originator.
+    pub originator: ParticipantKind,
     /// The time at which it was accepted.
     pub created_at: Timestamp,
 }
@@ -56,6 +61,8 @@ impl SearchedMessage {
             sender_handle: message.sender_handle.clone(),
             addressed: message.addressed_agents(),
             text: searched_text(&message.content, &message.mentions),
+            origin: message.origin,
+            originator: message.place().originator.kind(),
             created_at: message.created_at,
         }
     }

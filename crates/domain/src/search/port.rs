@@ -7,7 +7,7 @@ use super::message::SearchedMessage;
 use super::query::SearchQuery;
 use super::walk::Hit;
 use crate::id::{ChatId, ParticipantId, Sequence};
-use crate::page::{Page, Position};
+use crate::page::{Page, Position, fitting};
 use crate::store::StoreError;
 
 /// The maximum number of rooms whose keys a search contains. Whoever has more rooms searches all of them, and the rooms of the
@@ -22,6 +22,9 @@ pub const INDEXED_AT_ONCE: usize = 128;
 
 /// The number of keys after which a transaction that indexes messages ends.
 const KEYS_AT_ONCE: usize = 8_192;
+
+/// The size of the contents after which such a transaction reads no more, in bytes.
+const BYTES_AT_ONCE: usize = 256 * 1024;
 
 /// A search.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,6 +78,7 @@ pub struct IndexBatch {
     /// The sequence up to which each room is indexed.
     pub rooms: Vec<(ChatId, Sequence)>,
     keys: usize,
+    bytes: usize,
     /// The rooms with messages left.
     pub unfinished: Vec<ChatId>,
 }
@@ -82,12 +86,21 @@ pub struct IndexBatch {
 impl IndexBatch {
     /// The number of messages to read next; 0 if the batch is full.
     pub fn wanted(&self) -> usize {
-        if self.keys >= KEYS_AT_ONCE { 0 } else { INDEXED_AT_ONCE.saturating_sub(self.entries.len()) }
+        if self.keys >= KEYS_AT_ONCE || self.bytes >= BYTES_AT_ONCE {
+            0
+        } else {
+            INDEXED_AT_ONCE.saturating_sub(self.entries.len())
+        }
     }
 
-    /// Adds the next messages of a room, at most as many as [`Self::wanted`], whose last sequence is `last`.
-    pub fn add(&mut self, chat: ChatId, last: Sequence, messages: Vec<SearchedMessage>) {
-        let is_cut = messages.len() == self.wanted();
+    /// The number of messages with contents of these sizes to read, in bytes; at least one.
+    pub fn fitting(&self, sizes: impl IntoIterator<Item = i64>) -> usize {
+        let sizes = sizes.into_iter().map(|size| usize::try_from(size).unwrap_or(0));
+        fitting(BYTES_AT_ONCE.saturating_sub(self.bytes), sizes)
+    }
+
+    /// Adds the next messages of a room, whose last sequence is `last`; `is_cut` is set if there are more.
+    pub fn add(&mut self, chat: ChatId, last: Sequence, messages: Vec<SearchedMessage>, is_cut: bool) {
         let mut reached = None;
         let mut rest = messages.into_iter();
         while self.keys < KEYS_AT_ONCE
@@ -95,6 +108,7 @@ impl IndexBatch {
         {
             let keys = message.keys().into_iter().collect::<Vec<_>>();
             self.keys += keys.len();
+            self.bytes += message.text.len();
             reached = Some(message.sequence);
             let (sequence, place) = (message.sequence, message.place());
             self.entries.push(IndexEntry { chat, sequence, place, keys });

@@ -37,7 +37,7 @@ words! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum QueryFault {
     /// Nothing to search for.
-    #[error("has nothing to search for: enter a word, a \"phrase\", or one of from:, in:, and kind:")]
+    #[error("is empty: enter a word, a \"phrase\", or one of from:, in:, and kind:")]
     Blank,
     /// More than [`SearchQuery::MAX_CHARS`].
     #[error("should be at most {} character(s)", SearchQuery::MAX_CHARS)]
@@ -46,16 +46,16 @@ pub enum QueryFault {
     #[error("should have at most {} words and phrases, with {} words in all", MAX_TERMS, MAX_PIECES)]
     TooManyTerms,
     /// A filter without a value.
-    #[error("has no value after {}: to search for the word itself, put it in quotes", .0.as_str())]
+    #[error("needs a value for `{}:`. To search for the word, put it in quotes", .0.as_str())]
     NoValue(SearchFilter),
     /// A filter was given twice.
-    #[error("has {}: more than once", .0.as_str())]
+    #[error("has `{}:` more than once", .0.as_str())]
     Repeated(SearchFilter),
     /// No kind of message.
-    #[error("has an unknown kind: use one of {}", MessageKind::WORDS.join(", "))]
+    #[error("has an unknown kind. Use one of {}", MessageKind::WORDS.join(", "))]
     UnknownKind,
     /// Neither a date nor a time.
-    #[error("has no date after {}: use a date such as 2026-07-01, or a time such as 2026-07-01T12:00:00Z", .0.as_str())]
+    #[error("needs a date for `{}:`, such as 2026-07-01, or a time, such as 2026-07-01T12:00:00Z", .0.as_str())]
     MalformedTime(SearchFilter),
 }
 

@@ -1,7 +1,7 @@
 //! The rooms whose messages are to be indexed.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::DomainEvent;
 use crate::id::ChatId;
@@ -17,46 +17,94 @@ pub struct IndexQueue(Mutex<Rooms>);
 #[derive(Debug, Default)]
 struct Rooms {
     /// Those with new messages.
-    fresh: BTreeSet<ChatId>,
+    fresh: Line,
     /// Those that have been behind for longer.
-    backlog: BTreeSet<ChatId>,
+    backlog: Line,
+}
+
+/// Rooms in the order in which they came.
+#[derive(Debug, Default)]
+struct Line {
+    order: VecDeque<ChatId>,
+    all: HashSet<ChatId>,
+}
+
+impl Line {
+    fn push(&mut self, room: ChatId) {
+        if self.all.len() < MOST && self.all.insert(room) {
+            self.order.push_back(room);
+        }
+    }
+
+    fn pop(&mut self) -> Option<ChatId> {
+        let room = self.order.pop_front()?;
+        self.all.remove(&room);
+        Some(room)
+    }
+}
+
+/// Rooms that were taken to be indexed.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Taken {
+    /// Those with new messages, and then others.
+    pub(super) rooms: Vec<ChatId>,
+    /// The number of those with new messages.
+    fresh: usize,
 }
 
 impl IndexQueue {
     /// Notes a new message of this server.
     pub fn note_event(&self, event: &DomainEvent) {
         if let DomainEvent::MessageCreated { message, .. } | DomainEvent::EventCreated { message } = event {
-            let mut rooms = self.rooms();
-            if rooms.fresh.len() < MOST {
-                rooms.fresh.insert(message.chat_id);
-            }
+            self.note_room(message.chat_id);
         }
+    }
+
+    /// Notes a room with a new message.
+    pub(super) fn note_room(&self, room: ChatId) {
+        self.rooms().fresh.push(room);
     }
 
     /// Adds rooms that are behind.
     pub(super) fn add(&self, behind: impl IntoIterator<Item = ChatId>) {
         let mut rooms = self.rooms();
-        let free = MOST.saturating_sub(rooms.backlog.len());
-        rooms.backlog.extend(behind.into_iter().take(free));
+        behind.into_iter().for_each(|room| rooms.backlog.push(room));
     }
 
     /// Takes the next rooms: those with new messages first.
-    pub(super) fn take(&self, most: usize) -> Vec<ChatId> {
+    pub(super) fn take(&self, most: usize) -> Taken {
         let mut rooms = self.rooms();
-        let Rooms { fresh, backlog } = &mut *rooms;
-        let next = fresh.iter().chain(&*backlog).take(most).copied().collect::<BTreeSet<_>>();
-        fresh.retain(|room| !next.contains(room));
-        backlog.retain(|room| !next.contains(room));
-        next.into_iter().collect()
+        let mut taken = Taken::default();
+        while taken.rooms.len() < most
+            && let Some(room) = rooms.fresh.pop()
+        {
+            taken.rooms.push(room);
+        }
+        taken.fresh = taken.rooms.len();
+        while taken.rooms.len() < most
+            && let Some(room) = rooms.backlog.pop()
+        {
+            taken.rooms.push(room);
+        }
+        taken
+    }
+
+    /// Puts those of the taken rooms back that are not finished, behind the others of their sort.
+    pub(super) fn put_back(&self, taken: &Taken, unfinished: &[ChatId]) {
+        let mut rooms = self.rooms();
+        for (index, room) in taken.rooms.iter().enumerate().filter(|(_, room)| unfinished.contains(room)) {
+            let line = if index < taken.fresh { &mut rooms.fresh } else { &mut rooms.backlog };
+            line.push(*room);
+        }
     }
 
     /// The number of rooms.
     pub(super) fn len(&self) -> usize {
         let rooms = self.rooms();
-        rooms.fresh.len() + rooms.backlog.len()
+        rooms.fresh.order.len() + rooms.backlog.order.len()
     }
 
-    fn rooms(&self) -> std::sync::MutexGuard<'_, Rooms> {
+    fn rooms(&self) -> MutexGuard<'_, Rooms> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::port::{MessageSearch, SearchRepository};
+use super::port::{IndexStep, MessageSearch, SearchRepository};
 use super::query::SearchQuery;
-use super::queue::IndexQueue;
+use super::queue::{IndexQueue, Taken};
 use super::walk::Hit;
 use crate::caller::Caller;
 use crate::id::ChatId;
@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 const ROOMS_AT_ONCE: usize = 32;
 
 /// The number of rooms that wait to be indexed before the walk over all rooms goes on.
-const ROOMS_WAITING: usize = 1_024;
+const ROOMS_WAITING: usize = 15_000;
 
 /// The time between two walks over all rooms. They find what was stored by a server that ended before it indexed it, by a
 /// command, or by an earlier version.
@@ -73,21 +73,28 @@ impl SearchService {
         self.store.search_messages(MessageSearch { viewer, query, after, limit }).await
     }
 
-    /// Does a small part of what is to be indexed. All servers on one store do so.
+    /// Indexes a bounded batch. Every server on the store runs this.
+    ///
+    /// # Errors
+    /// If the store fails. Rooms that cannot be indexed are left out until the next walk over all rooms, so that they do not
+    /// keep others from being indexed.
     pub async fn index_some(&self) -> Result<IndexProgress, StoreError> {
-        let rooms = self.queue.take(ROOMS_AT_ONCE);
-        let messages = if rooms.is_empty() {
-            0
+        let taken = self.queue.take(ROOMS_AT_ONCE);
+        let indexed = if taken.rooms.is_empty() {
+            Ok(IndexStep::default())
         } else {
-            let step = match self.store.index_rooms(rooms.clone()).await {
-                Ok(step) => step,
-                Err(error) => {
-                    self.queue.add(rooms);
-                    return Err(error);
-                }
-            };
-            self.queue.add(step.unfinished);
-            step.messages
+            self.store.index_rooms(taken.rooms.clone()).await
+        };
+        let messages = match indexed {
+            Ok(step) => {
+                self.queue.put_back(&taken, &step.unfinished);
+                step.messages
+            }
+            Err(error @ StoreError::Unavailable(_)) => {
+                self.queue.put_back(&taken, &taken.rooms);
+                return Err(error);
+            }
+            Err(_) => self.index_one_by_one(&taken).await?,
         };
         if self.queue.len() > ROOMS_WAITING {
             return Ok(IndexProgress { messages, ..IndexProgress::default() });
@@ -96,13 +103,29 @@ impl SearchService {
         Ok(IndexProgress { messages, is_idle: walked.is_idle && messages == 0, ..walked })
     }
 
+    /// Indexes rooms of which one cannot be indexed.
+    async fn index_one_by_one(&self, taken: &Taken) -> Result<u64, StoreError> {
+        let (mut messages, mut fault) = (0, None);
+        for room in &taken.rooms {
+            match self.store.index_rooms(vec![*room]).await {
+                Ok(step) => {
+                    self.queue.put_back(taken, &step.unfinished);
+                    messages += step.messages;
+                }
+                Err(error) => fault = Some(error),
+            }
+        }
+        fault.map_or(Ok(messages), Err)
+    }
+
     /// Examines the next rooms, if a walk over all of them is under way or due. Before it begins, entries of deleted rooms are
     /// erased.
     async fn walk_on(&self) -> Result<IndexProgress, StoreError> {
         let now = self.clock.steady();
         let walk = *self.walk.lock().unwrap_or_else(PoisonError::into_inner);
         if walk.next_at.is_some_and(|at| now < at) {
-            return Ok(IndexProgress { is_idle: self.queue.len() == 0, ..IndexProgress::default() });
+            // What is left in the queue is locked by another server.
+            return Ok(IndexProgress { is_idle: true, ..IndexProgress::default() });
         }
         if walk.after.is_none() && self.store.erase_entries().await? {
             return Ok(IndexProgress::default());

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 use super::*;
-use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, UserId};
+use crate::foreign::Origin;
+use crate::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind, Sequence, UserId};
 use crate::message::MessageKind;
 use crate::page::Position;
 use crate::time::Timestamp;
@@ -25,6 +26,8 @@ fn message(text: &str) -> SearchedMessage {
         sender_handle: Some("ann".to_owned()),
         addressed: vec![BOT],
         text: text.to_owned(),
+        origin: Origin::Own,
+        originator: ParticipantKind::User,
         created_at: Timestamp::parse("2026-07-01T12:00:00Z").unwrap(),
     }
 }
@@ -44,11 +47,12 @@ fn texts_are_split_into_words() {
         ("Deploy the Parser!", vec!["deploy", "the", "parser"]),
         ("src/main.rs:42", vec!["src", "main", "rs", "42"]),
         ("parseHttpRequest", vec!["parse", "http", "request"]),
-        ("HTTPServer2Beta v10", vec!["http", "server2beta", "v10"]),
+        ("HTTPServer2Beta v10 s3Client", vec!["http", "server2", "beta", "v10", "s3", "client"]),
         ("__init__ a-b.c_d", vec!["init", "a", "b", "c", "d"]),
         ("don\u{2019}t", vec!["don", "t"]),
         ("CAFÉ cafe\u{301} Ｆｕｌｌ ﬁne", vec!["cafe", "cafe", "full", "fine"]),
-        ("Привет, МИР", vec!["привет", "мир"]),
+        ("Привет, МИР мой моё", vec!["привет", "мир", "мой", "мое"]),
+        ("Straße STRASSE Łódź", vec!["strasse", "strasse", "lodz"]),
         ("Ὀδυσσεύς", vec!["οδυσσευσ"]),
         ("שָׁלוֹם עולם", vec!["שלום", "עולם"]),
         ("مُحَمَّد العـــربية", vec!["محمد", "العربية"]),
@@ -218,7 +222,7 @@ fn a_snippet_shows_the_first_match() {
     };
     let short = find("Größe world", "Hello\nworld, die GRÖSSE: Größe");
     assert_eq!(short.text, "Hello world, die GRÖSSE: Größe");
-    assert_eq!(marked(&short), ["world", "Größe"]);
+    assert_eq!(marked(&short), ["world", "GRÖSSE", "Größe"]);
     let long = format!("{}needle {}", "hay ".repeat(200), "stack ".repeat(200));
     let cut = find("needle", &long);
     assert!(cut.text.starts_with("…hay ") && cut.text.ends_with('…'), "{}", cut.text);
@@ -306,14 +310,14 @@ fn a_batch_is_bounded_and_goes_on() {
         (from..from + count).map(one).collect::<Vec<_>>()
     };
     let mut batch = IndexBatch::default();
-    batch.add(ROOM, Sequence::new(9), numbered(1, 3, "short"));
+    batch.add(ROOM, Sequence::new(9), numbered(1, 3, "short"), false);
     assert_eq!((batch.wanted(), &batch.rooms[..]), (INDEXED_AT_ONCE - 3, &[(ROOM, Sequence::new(9))][..]));
-    batch.add(ROOM, Sequence::new(99), numbered(10, 125, "short"));
+    batch.add(ROOM, Sequence::new(99), numbered(10, 125, "short"), true);
     assert_eq!((batch.wanted(), batch.rooms[1].1, batch.unfinished.len()), (0, Sequence::new(134), 1));
     assert_eq!(batch.step().messages, INDEXED_AT_ONCE as u64);
     let long = (0..5_000).map(|number| format!("w{number} ")).collect::<String>();
     let mut heavy = IndexBatch::default();
-    heavy.add(ROOM, Sequence::new(9), numbered(1, 9, &long));
+    heavy.add(ROOM, Sequence::new(9), numbered(1, 9, &long), false);
     assert_eq!((heavy.wanted(), heavy.rooms[0].1, heavy.unfinished.len()), (0, Sequence::new(2), 1));
 }
 
@@ -322,6 +326,13 @@ fn rooms_with_new_messages_come_first() {
     let room = |number| ChatId::new(Uuid::from_u128(number));
     let queue = IndexQueue::default();
     queue.add([room(1), room(2), room(1)]);
-    assert_eq!((queue.len(), queue.take(1)), (2, vec![room(1)]));
-    assert_eq!((queue.take(9), queue.take(9)), (vec![room(2)], vec![]));
+    queue.note_room(room(9));
+    queue.note_room(room(8));
+    assert_eq!(queue.len(), 4);
+    let taken = queue.take(3);
+    assert_eq!(taken.rooms, [room(9), room(8), room(1)]);
+    queue.put_back(&taken, &[room(1), room(9)]);
+    queue.note_room(room(7));
+    assert_eq!(queue.take(9).rooms, [room(9), room(7), room(2), room(1)]);
+    assert_eq!((queue.take(9).rooms, queue.len()), (vec![], 0));
 }

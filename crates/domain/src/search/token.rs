@@ -139,8 +139,9 @@ fn end_of_part(classes: &[(usize, Class)], begin: usize) -> usize {
             Class::Upper => {
                 let mut following = classes[next + 1..].iter().map(|(_, class)| *class);
                 let following = following.find(|class| *class != Class::Attached);
-                let ends_acronym = before == Class::Upper && following == Some(Class::Lower);
-                !ends_acronym && before != Class::Lower
+                let begins_word =
+                    matches!(before, Class::Upper | Class::Digit) && following == Some(Class::Lower);
+                !begins_word && before != Class::Lower
             }
             Class::Lower | Class::Digit | Class::Letter => true,
             Class::Dense | Class::Joiner | Class::Other => false,
@@ -181,9 +182,29 @@ fn folded(part: &str) -> String {
     if part.is_ascii() {
         return part[..part.len().min(PART_CHARS)].to_ascii_lowercase();
     }
-    let folded = part.chars().take(4 * PART_CHARS).nfkd().filter(|c| !is_ignored(*c) && !is_accent(*c));
-    let folded = folded.flat_map(char::to_lowercase).map(|c| if c == 'ς' { 'σ' } else { c });
+    let mut before = ' ';
+    let folded = part.chars().take(4 * PART_CHARS).nfkd().filter(|c| {
+        let base = std::mem::replace(&mut before, *c);
+        // Й is another letter than И.
+        let is_letter = *c == '\u{306}' && matches!(base, 'и' | 'И');
+        !is_ignored(*c) && (is_letter || !is_accent(*c))
+    });
+    let folded = folded.flat_map(char::to_lowercase).flat_map(|c| plain(c).into_iter().flatten());
     folded.nfc().take(PART_CHARS).collect()
+}
+
+/// A letter that is written in several ways, as one of them.
+const fn plain(c: char) -> [Option<char>; 2] {
+    match c {
+        'ς' => [Some('σ'), None],
+        'ß' => [Some('s'), Some('s')],
+        'æ' => [Some('a'), Some('e')],
+        'œ' => [Some('o'), Some('e')],
+        'ø' => [Some('o'), None],
+        'ł' => [Some('l'), None],
+        'đ' => [Some('d'), None],
+        c => [Some(c), None],
+    }
 }
 
 /// Returns whether the character is invisible in a word, or only stretches it.

@@ -13,8 +13,11 @@ const EXAMINED: usize = 4_096;
 /// The maximum size of the texts that one request examines, in bytes. The first text is examined in any case.
 const EXAMINED_BYTES: usize = 2 * 1024 * 1024;
 
+/// The maximum number of looks into the index by one request.
+const LOOKS: usize = 64;
+
 /// The minimum and the maximum number of candidates that are read at a time.
-const AT_ONCE: (usize, usize) = (16, 128);
+const AT_ONCE: (usize, usize) = (16, 32);
 
 /// A message that a search has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,6 +42,7 @@ pub struct SearchWalk {
     place: SearchPlace,
     examined: usize,
     bytes: usize,
+    looks: usize,
     /// Set if no candidates are left.
     is_exhausted: bool,
 }
@@ -48,7 +52,7 @@ impl SearchWalk {
     pub fn begin(search: MessageSearch) -> Self {
         let (_, before) = search.query.span();
         let place = search.after.as_ref().map_or(before, |after| before.min(SearchPlace::new(after.key)));
-        Self { search, hits: Vec::new(), place, examined: 0, bytes: 0, is_exhausted: false }
+        Self { search, hits: Vec::new(), place, examined: 0, bytes: 0, looks: 0, is_exhausted: false }
     }
 
     /// The search.
@@ -64,9 +68,18 @@ impl SearchWalk {
     /// The number of candidates to read next; `None` if the page is complete.
     pub fn wanted(&self) -> Option<usize> {
         let missing = (self.search.limit as usize + 1).saturating_sub(self.hits.len());
-        let is_over =
-            missing == 0 || self.is_exhausted || self.examined >= EXAMINED || self.bytes >= EXAMINED_BYTES;
+        let is_over = missing == 0
+            || self.is_exhausted
+            || self.looks > LOOKS
+            || self.examined >= EXAMINED
+            || self.bytes >= EXAMINED_BYTES;
         (!is_over).then(|| (2 * missing).clamp(AT_ONCE.0, AT_ONCE.1))
+    }
+
+    /// Counts a look into the index; returns whether the page needs one.
+    pub fn look(&mut self) -> bool {
+        self.looks += 1;
+        self.wanted().is_some()
     }
 
     /// Examines the candidate with this place; `read` is its message with the title of the chat, if it exists and the viewer

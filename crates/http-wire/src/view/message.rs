@@ -182,8 +182,8 @@ impl CauseView {
 }
 
 /// The originator belongs to a different organization than the room. Nothing that a client sends gets here.
-#[derive(Debug, serde::Serialize)]
-struct OriginView {
+#[derive(Debug, serde::Serialize, utoipa::ToSchema)]
+pub(super) struct OriginView {
     /// Always true.
     foreign: bool,
     originator_type: &'static str,
@@ -191,8 +191,13 @@ struct OriginView {
 
 impl OriginView {
     fn of(message: &Message) -> Option<Self> {
-        let originator_type = message.place().originator.kind().as_str();
-        (message.origin == Origin::Labeled).then_some(Self { foreign: true, originator_type })
+        Self::new(message.origin, message.place().originator.kind())
+    }
+
+    /// For a message of this origin with an originator of this kind.
+    pub(super) fn new(origin: Origin, originator: ParticipantKind) -> Option<Self> {
+        let originator_type = originator.as_str();
+        (origin == Origin::Labeled).then_some(Self { foreign: true, originator_type })
     }
 }
 

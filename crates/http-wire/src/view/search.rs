@@ -6,6 +6,7 @@ use domain::time::Timestamp;
 use serde::Serialize;
 
 use super::Shown;
+use super::message::OriginView;
 
 /// A message that a search has found.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -16,6 +17,9 @@ pub struct SearchHitView<'a> {
     /// `text`, or the kind of event.
     message_type: &'static str,
     sender: SearchedSenderView<'a>,
+    /// Present if the originator belongs to a different organization than the room, as in the metadata of messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<OriginView>,
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
     /// The part of the text around the first match, at most 240 characters on one line, with `@handle` for mentions and
@@ -69,6 +73,7 @@ impl<'a> SearchHitView<'a> {
                 handle: message.sender_handle.as_deref(),
                 name: &message.sender_name,
             },
+            origin: OriginView::new(message.origin, message.originator),
             inserted_at: Shown(message.created_at),
             snippet: &hit.snippet.text,
             highlights: hit.snippet.highlights.iter().map(highlight).collect(),
