@@ -8,7 +8,8 @@ use e2e::{Api, Fleet, Server, Socket, elapse, until};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// A time so many seconds ahead, by the clock of the server: the deadline of a text that is sent now.
+/// A time so many seconds ahead, by the clock of the server: the deadline of a text that is sent now. Its room gets an
+/// event then.
 async fn ahead(by: &Api, room: &str, agent: &Api, seconds: u32) -> String {
     let body = json!({"chat": {"respond_within": seconds}});
     assert_eq!(by.call(Method::PATCH, &format!("/chats/{room}"), Some(body)).await.status, 200);
@@ -43,7 +44,7 @@ async fn an_agent_reminds_itself() {
     let server = Server::start_alone(&[]).await;
     let cast = Cast::on(&server).await;
     let (bot, room) = (&cast.a1, &cast.r1);
-    let at = ahead(&cast.u1, room, &cast.a2, 3).await;
+    let at = ahead(&cast.u2, &cast.r2, &cast.a3, 3).await;
     let mut socket = Socket::of(&server, bot).await;
     let topic = format!("chat_room:{room}");
     socket.join("1", &topic).await;
@@ -165,7 +166,7 @@ async fn one_of_two_servers_sends_a_reminder() {
     let cast = Cast::on(here).await;
     let topic = format!("chat_room:{}", cast.r1);
     let mut sockets = [Socket::of(here, &cast.u1).await, Socket::of(there, &cast.u1).await];
-    let at = ahead(&cast.u1, &cast.r1, &cast.a1, 4).await;
+    let at = ahead(&cast.u2, &cast.r2, &cast.a3, 4).await;
     for socket in &mut sockets {
         socket.join("1", &topic).await;
     }
