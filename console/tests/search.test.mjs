@@ -30,7 +30,7 @@ test("words_are_found_in_all_rooms_and_lead_to_their_message", async t => {
   await page.keyboard.press("Enter");
   await until("two messages", async () => (await hits(page).count()) === 2);
   assert.deepEqual(await page.locator(".hits mark").allInnerTexts(), ["Deploy", "deploy"]);
-  await hits(page).first().getByText("Notes").waitFor();
+  await hits(page).first().getByRole("link", { name: /^Notes/ }).waitFor();
 
   // The query is in the address; the way back leads to the hits.
   await hits(page).nth(1).getByRole("link", { name: /^Launch/ }).click();
