@@ -11,6 +11,13 @@ SELECT webhooks.agent_id, agents.owner_id, users.organization_id
 -- SCAN webhooks;
 -- SEARCH agents USING INDEX sqlite_autoindex_agents_1 (id=?);
 -- SEARCH users USING INDEX sqlite_autoindex_users_1 (id=?);
+SELECT EXISTS
+  (SELECT `organization_webhooks`.`organization_id`, `organization_webhooks`.`url`, `organization_webhooks`.`secret`, `organization_webhooks`.`previous_secret`, `organization_webhooks`.`previous_until`, `organization_webhooks`.`earlier_secret`, `organization_webhooks`.`earlier_until`, `organization_webhooks`.`failing_since`, `organization_webhooks`.`warned_at`, `organization_webhooks`.`disabled_at`, `organization_webhooks`.`disabled_reason`, `organization_webhooks`.`created_at`, `organization_webhooks`.`updated_at`, `organization_webhooks`.`events`, `organization_webhooks`.`seen_number`
+    FROM `organization_webhooks`
+    WHERE (`organization_webhooks`.`disabled_at` IS NULL));
+-- SCAN CONSTANT ROW;
+-- SCALAR SUBQUERY 1;
+-- SCAN organization_webhooks;
 
 -- find a webhook
 SELECT `webhooks`.`agent_id`, `webhooks`.`url`, `webhooks`.`secret`, `webhooks`.`previous_secret`, `webhooks`.`previous_until`, `webhooks`.`earlier_secret`, `webhooks`.`earlier_until`, `webhooks`.`failing_since`, `webhooks`.`warned_at`, `webhooks`.`disabled_at`, `webhooks`.`disabled_reason`, `webhooks`.`created_at`, `webhooks`.`updated_at`
@@ -340,6 +347,12 @@ UPDATE `webhook_deliveries`
       AND (`webhook_deliveries`.`attempts` = ?))
     AND (`webhook_deliveries`.`leased_until` IS NOT NULL));
 -- SEARCH webhook_deliveries USING INDEX sqlite_autoindex_webhook_deliveries_1 (id=?);
+UPDATE `organization_webhook_deliveries`
+  SET `leased_until` = ?, `next_attempt_at` = ?
+  WHERE (((`organization_webhook_deliveries`.`id` = ?)
+      AND (`organization_webhook_deliveries`.`attempts` = ?))
+    AND (`organization_webhook_deliveries`.`leased_until` IS NOT NULL));
+-- SEARCH organization_webhook_deliveries USING INDEX sqlite_autoindex_organization_webhook_deliveries_1 (id=?);
 
 -- settle
 SELECT `webhook_deliveries`.`id`, `webhook_deliveries`.`agent_id`, `webhook_deliveries`.`chat_id`, `webhook_deliveries`.`sequence`, `webhook_deliveries`.`message_id`, `webhook_deliveries`.`created_at`, `webhook_deliveries`.`attempts`, `webhook_deliveries`.`next_attempt_at`, `webhook_deliveries`.`leased_until`, `webhook_deliveries`.`attempted_at`, `webhook_deliveries`.`status`, `webhook_deliveries`.`error`, `webhook_deliveries`.`ended_at`, `webhook_deliveries`.`outcome`
@@ -368,6 +381,14 @@ SELECT count(*) AS deliveries, min(webhook_deliveries.created_at) AS oldest
   AND webhooks.disabled_at IS NULL;
 -- SCAN webhooks;
 -- SEARCH webhook_deliveries USING INDEX webhook_deliveries_due (agent_id=?);
+SELECT count(*) AS deliveries, min(organization_webhook_deliveries.created_at) AS oldest
+  FROM organization_webhooks
+  CROSS JOIN organization_webhook_deliveries
+  WHERE organization_webhook_deliveries.organization_id = organization_webhooks.organization_id
+  AND organization_webhook_deliveries.ended_at IS NULL
+  AND organization_webhooks.disabled_at IS NULL;
+-- SCAN organization_webhooks;
+-- SEARCH organization_webhook_deliveries USING INDEX organization_webhook_deliveries_begun (organization_id=?);
 
 -- find rooms that are due
 SELECT one.agent_id, one.chat_id
@@ -687,6 +708,27 @@ SELECT one.id
 -- SEARCH deliveries USING INDEX deliveries_open (agent_id=?, chat_id=?, sequence<?);
 -- CORRELATED SCALAR SUBQUERY 4;
 -- SEARCH deliveries USING INDEX deliveries_offered_again (agent_id=?, chat_id=?, sequence=?);
+SELECT one.id
+  FROM organization_webhook_deliveries AS one
+  WHERE one.ended_at <= ?
+  LIMIT ?;
+-- SEARCH one USING INDEX organization_webhook_deliveries_ended (ended_at<?);
+SELECT one.id
+  FROM organization_webhooks
+  CROSS JOIN organization_webhook_deliveries AS one
+  WHERE one.organization_id = organization_webhooks.organization_id
+  AND one.ended_at IS NOT NULL
+  AND one.number <
+  (SELECT newest.number
+    FROM organization_webhook_deliveries AS newest
+    WHERE newest.organization_id = organization_webhooks.organization_id
+    ORDER BY newest.number DESC
+    LIMIT 1 OFFSET ?)
+  LIMIT ?;
+-- SCAN organization_webhooks USING COVERING INDEX sqlite_autoindex_organization_webhooks_1;
+-- SEARCH one USING INDEX organization_webhook_deliveries_of_entry (organization_id=?, number<?);
+-- CORRELATED SCALAR SUBQUERY 1;
+-- SEARCH newest USING COVERING INDEX organization_webhook_deliveries_of_entry (organization_id=?);
 
 -- forget deliveries
 DELETE
@@ -694,6 +736,27 @@ DELETE
   WHERE ((`webhook_deliveries`.`id` = ?)
     AND (`webhook_deliveries`.`ended_at` IS NOT NULL));
 -- SEARCH webhook_deliveries USING INDEX sqlite_autoindex_webhook_deliveries_1 (id=?);
+DELETE
+  FROM `organization_webhook_deliveries`
+  WHERE ((`organization_webhook_deliveries`.`id` = ?)
+    AND (`organization_webhook_deliveries`.`ended_at` IS NOT NULL));
+-- SEARCH organization_webhook_deliveries USING INDEX sqlite_autoindex_organization_webhook_deliveries_1 (id=?);
+
+-- find failing webhooks
+SELECT agents.id, agents.handle, agents.name, webhooks.disabled_reason, coalesce(webhooks.disabled_at, webhooks.warned_at) AS since
+  FROM webhooks
+  CROSS JOIN agents
+  WHERE (webhooks.disabled_at IS NOT NULL OR webhooks.warned_at IS NOT NULL)
+  AND agents.id = webhooks.agent_id
+  AND agents.owner_id = ?
+  AND agents.deleted_at IS NULL
+  ORDER BY coalesce(webhooks.disabled_at, webhooks.warned_at), agents.id
+  LIMIT ?;
+-- SCAN webhooks USING INDEX webhooks_failing;
+-- SEARCH agents USING INDEX sqlite_autoindex_agents_1 (id=?);
+-- USE TEMP B-TREE
+  FOR
+  ORDER BY;
 
 -- enable
 SELECT `webhooks`.`agent_id`, `webhooks`.`url`, `webhooks`.`secret`, `webhooks`.`previous_secret`, `webhooks`.`previous_until`, `webhooks`.`earlier_secret`, `webhooks`.`earlier_until`, `webhooks`.`failing_since`, `webhooks`.`warned_at`, `webhooks`.`disabled_at`, `webhooks`.`disabled_reason`, `webhooks`.`created_at`, `webhooks`.`updated_at`
@@ -730,3 +793,152 @@ DELETE
   FROM `webhook_deliveries`
   WHERE (`webhook_deliveries`.`agent_id` = ?);
 -- SEARCH webhook_deliveries USING INDEX webhook_deliveries_of_agent (agent_id=?);
+
+-- set that of an organization
+SELECT `organization_webhooks`.`organization_id`, `organization_webhooks`.`url`, `organization_webhooks`.`secret`, `organization_webhooks`.`previous_secret`, `organization_webhooks`.`previous_until`, `organization_webhooks`.`earlier_secret`, `organization_webhooks`.`earlier_until`, `organization_webhooks`.`failing_since`, `organization_webhooks`.`warned_at`, `organization_webhooks`.`disabled_at`, `organization_webhooks`.`disabled_reason`, `organization_webhooks`.`created_at`, `organization_webhooks`.`updated_at`, `organization_webhooks`.`events`, `organization_webhooks`.`seen_number`
+  FROM `organization_webhooks`
+  WHERE (`organization_webhooks`.`organization_id` = ?);
+-- SEARCH organization_webhooks USING INDEX sqlite_autoindex_organization_webhooks_1 (organization_id=?);
+UPDATE organization_webhook_deliveries
+  SET next_attempt_at = ?
+  WHERE organization_id = ?
+  AND ended_at IS NULL
+  AND (leased_until IS NULL OR leased_until <= ?);
+-- SEARCH organization_webhook_deliveries USING INDEX organization_webhook_deliveries_begun (organization_id=?);
+
+-- read whether there are any
+SELECT webhooks.agent_id, agents.owner_id, users.organization_id
+  FROM webhooks
+  JOIN agents
+  ON agents.id = webhooks.agent_id
+  JOIN users
+  ON users.id = agents.owner_id
+  WHERE webhooks.disabled_at IS NULL;
+-- SCAN webhooks;
+-- SEARCH agents USING INDEX sqlite_autoindex_agents_1 (id=?);
+-- SEARCH users USING INDEX sqlite_autoindex_users_1 (id=?);
+SELECT EXISTS
+  (SELECT `organization_webhooks`.`organization_id`, `organization_webhooks`.`url`, `organization_webhooks`.`secret`, `organization_webhooks`.`previous_secret`, `organization_webhooks`.`previous_until`, `organization_webhooks`.`earlier_secret`, `organization_webhooks`.`earlier_until`, `organization_webhooks`.`failing_since`, `organization_webhooks`.`warned_at`, `organization_webhooks`.`disabled_at`, `organization_webhooks`.`disabled_reason`, `organization_webhooks`.`created_at`, `organization_webhooks`.`updated_at`, `organization_webhooks`.`events`, `organization_webhooks`.`seen_number`
+    FROM `organization_webhooks`
+    WHERE (`organization_webhooks`.`disabled_at` IS NULL));
+-- SCAN CONSTANT ROW;
+-- SCALAR SUBQUERY 1;
+-- SCAN organization_webhooks;
+
+-- find that of an organization
+SELECT `organization_webhooks`.`organization_id`, `organization_webhooks`.`url`, `organization_webhooks`.`secret`, `organization_webhooks`.`previous_secret`, `organization_webhooks`.`previous_until`, `organization_webhooks`.`earlier_secret`, `organization_webhooks`.`earlier_until`, `organization_webhooks`.`failing_since`, `organization_webhooks`.`warned_at`, `organization_webhooks`.`disabled_at`, `organization_webhooks`.`disabled_reason`, `organization_webhooks`.`created_at`, `organization_webhooks`.`updated_at`, `organization_webhooks`.`events`, `organization_webhooks`.`seen_number`
+  FROM `organization_webhooks`
+  WHERE (`organization_webhooks`.`organization_id` = ?);
+-- SEARCH organization_webhooks USING INDEX sqlite_autoindex_organization_webhooks_1 (organization_id=?);
+
+-- find organizations with events
+SELECT organization_webhooks.organization_id AS id
+  FROM organization_webhooks
+  WHERE organization_webhooks.organization_id > ?
+  AND organization_webhooks.disabled_at IS NULL
+  AND coalesce(
+    (SELECT begun.next_attempt_at <= ?
+      FROM organization_webhook_deliveries AS begun
+      WHERE begun.organization_id = organization_webhooks.organization_id
+      AND begun.ended_at IS NULL),
+    (SELECT 1
+      FROM audit
+      WHERE audit.organization_id = organization_webhooks.organization_id
+      AND audit.number > organization_webhooks.seen_number
+      ORDER BY audit.number
+      LIMIT 1) IS NOT NULL)
+  ORDER BY organization_webhooks.organization_id
+  LIMIT ?;
+-- SEARCH organization_webhooks USING INDEX sqlite_autoindex_organization_webhooks_1 (organization_id>?);
+-- CORRELATED SCALAR SUBQUERY 1;
+-- SEARCH begun USING INDEX organization_webhook_deliveries_begun (organization_id=?);
+-- CORRELATED SCALAR SUBQUERY 2;
+-- SEARCH audit USING COVERING INDEX audit_of_organization_by_number (organization_id=?, number>?);
+
+-- take an event
+SELECT `organization_webhooks`.`organization_id`, `organization_webhooks`.`url`, `organization_webhooks`.`secret`, `organization_webhooks`.`previous_secret`, `organization_webhooks`.`previous_until`, `organization_webhooks`.`earlier_secret`, `organization_webhooks`.`earlier_until`, `organization_webhooks`.`failing_since`, `organization_webhooks`.`warned_at`, `organization_webhooks`.`disabled_at`, `organization_webhooks`.`disabled_reason`, `organization_webhooks`.`created_at`, `organization_webhooks`.`updated_at`, `organization_webhooks`.`events`, `organization_webhooks`.`seen_number`
+  FROM `organization_webhooks`
+  WHERE (`organization_webhooks`.`organization_id` = ?);
+-- SEARCH organization_webhooks USING INDEX sqlite_autoindex_organization_webhooks_1 (organization_id=?);
+SELECT `organization_webhook_deliveries`.`id`, `organization_webhook_deliveries`.`organization_id`, `organization_webhook_deliveries`.`number`, `organization_webhook_deliveries`.`action`, `organization_webhook_deliveries`.`created_at`, `organization_webhook_deliveries`.`attempts`, `organization_webhook_deliveries`.`next_attempt_at`, `organization_webhook_deliveries`.`leased_until`, `organization_webhook_deliveries`.`attempted_at`, `organization_webhook_deliveries`.`status`, `organization_webhook_deliveries`.`error`, `organization_webhook_deliveries`.`ended_at`, `organization_webhook_deliveries`.`outcome`
+  FROM `organization_webhook_deliveries`
+  WHERE ((`organization_webhook_deliveries`.`organization_id` = ?)
+    AND (`organization_webhook_deliveries`.`ended_at` IS NULL));
+-- SEARCH organization_webhook_deliveries USING INDEX organization_webhook_deliveries_begun (organization_id=?);
+UPDATE `organization_webhooks`
+  SET `url` = ?, `secret` = ?, `previous_secret` = ?, `previous_until` = ?, `earlier_secret` = ?, `earlier_until` = ?, `failing_since` = ?, `warned_at` = ?, `disabled_at` = ?, `disabled_reason` = ?, `created_at` = ?, `updated_at` = ?, `events` = ?, `seen_number` = ?
+  WHERE (`organization_webhooks`.`organization_id` = ?);
+-- SEARCH organization_webhooks USING INDEX sqlite_autoindex_organization_webhooks_1 (organization_id=?);
+UPDATE `organization_webhook_deliveries`
+  SET `organization_id` = ?, `number` = ?, `action` = ?, `created_at` = ?, `attempts` = ?, `next_attempt_at` = ?, `leased_until` = ?, `attempted_at` = ?, `status` = ?, `error` = ?, `ended_at` = ?, `outcome` = ?
+  WHERE (`organization_webhook_deliveries`.`id` = ?);
+-- SEARCH organization_webhook_deliveries USING INDEX sqlite_autoindex_organization_webhook_deliveries_1 (id=?);
+
+-- settle an event
+SELECT `organization_webhook_deliveries`.`id`, `organization_webhook_deliveries`.`organization_id`, `organization_webhook_deliveries`.`number`, `organization_webhook_deliveries`.`action`, `organization_webhook_deliveries`.`created_at`, `organization_webhook_deliveries`.`attempts`, `organization_webhook_deliveries`.`next_attempt_at`, `organization_webhook_deliveries`.`leased_until`, `organization_webhook_deliveries`.`attempted_at`, `organization_webhook_deliveries`.`status`, `organization_webhook_deliveries`.`error`, `organization_webhook_deliveries`.`ended_at`, `organization_webhook_deliveries`.`outcome`
+  FROM `organization_webhook_deliveries`
+  WHERE (`organization_webhook_deliveries`.`id` = ?);
+-- SEARCH organization_webhook_deliveries USING INDEX sqlite_autoindex_organization_webhook_deliveries_1 (id=?);
+SELECT `organization_webhooks`.`organization_id`, `organization_webhooks`.`url`, `organization_webhooks`.`secret`, `organization_webhooks`.`previous_secret`, `organization_webhooks`.`previous_until`, `organization_webhooks`.`earlier_secret`, `organization_webhooks`.`earlier_until`, `organization_webhooks`.`failing_since`, `organization_webhooks`.`warned_at`, `organization_webhooks`.`disabled_at`, `organization_webhooks`.`disabled_reason`, `organization_webhooks`.`created_at`, `organization_webhooks`.`updated_at`, `organization_webhooks`.`events`, `organization_webhooks`.`seen_number`
+  FROM `organization_webhooks`
+  WHERE (`organization_webhooks`.`organization_id` = ?);
+-- SEARCH organization_webhooks USING INDEX sqlite_autoindex_organization_webhooks_1 (organization_id=?);
+UPDATE `organization_webhook_deliveries`
+  SET `organization_id` = ?, `number` = ?, `action` = ?, `created_at` = ?, `attempts` = ?, `next_attempt_at` = ?, `leased_until` = ?, `attempted_at` = ?, `status` = ?, `error` = ?, `ended_at` = ?, `outcome` = ?
+  WHERE (`organization_webhook_deliveries`.`id` = ?);
+-- SEARCH organization_webhook_deliveries USING INDEX sqlite_autoindex_organization_webhook_deliveries_1 (id=?);
+
+-- list deliveries of events
+SELECT `organization_webhook_deliveries`.`id`, `organization_webhook_deliveries`.`organization_id`, `organization_webhook_deliveries`.`number`, `organization_webhook_deliveries`.`action`, `organization_webhook_deliveries`.`created_at`, `organization_webhook_deliveries`.`attempts`, `organization_webhook_deliveries`.`next_attempt_at`, `organization_webhook_deliveries`.`leased_until`, `organization_webhook_deliveries`.`attempted_at`, `organization_webhook_deliveries`.`status`, `organization_webhook_deliveries`.`error`, `organization_webhook_deliveries`.`ended_at`, `organization_webhook_deliveries`.`outcome`
+  FROM `organization_webhook_deliveries`
+  WHERE ((`organization_webhook_deliveries`.`organization_id` = ?)
+    AND (`organization_webhook_deliveries`.`number` < ?))
+  ORDER BY `organization_webhook_deliveries`.`number` DESC
+  LIMIT ? OFFSET ?;
+-- SEARCH organization_webhook_deliveries USING INDEX organization_webhook_deliveries_of_entry (organization_id=?, number<?);
+-- SEARCH organization_webhook_deliveries USING INDEX organization_webhook_deliveries_of_entry (organization_id=?, number<?);
+
+-- resend an event
+SELECT `organization_webhooks`.`organization_id`, `organization_webhooks`.`url`, `organization_webhooks`.`secret`, `organization_webhooks`.`previous_secret`, `organization_webhooks`.`previous_until`, `organization_webhooks`.`earlier_secret`, `organization_webhooks`.`earlier_until`, `organization_webhooks`.`failing_since`, `organization_webhooks`.`warned_at`, `organization_webhooks`.`disabled_at`, `organization_webhooks`.`disabled_reason`, `organization_webhooks`.`created_at`, `organization_webhooks`.`updated_at`, `organization_webhooks`.`events`, `organization_webhooks`.`seen_number`
+  FROM `organization_webhooks`
+  WHERE (`organization_webhooks`.`organization_id` = ?);
+-- SEARCH organization_webhooks USING INDEX sqlite_autoindex_organization_webhooks_1 (organization_id=?);
+SELECT `organization_webhook_deliveries`.`id`, `organization_webhook_deliveries`.`organization_id`, `organization_webhook_deliveries`.`number`, `organization_webhook_deliveries`.`action`, `organization_webhook_deliveries`.`created_at`, `organization_webhook_deliveries`.`attempts`, `organization_webhook_deliveries`.`next_attempt_at`, `organization_webhook_deliveries`.`leased_until`, `organization_webhook_deliveries`.`attempted_at`, `organization_webhook_deliveries`.`status`, `organization_webhook_deliveries`.`error`, `organization_webhook_deliveries`.`ended_at`, `organization_webhook_deliveries`.`outcome`
+  FROM `organization_webhook_deliveries`
+  WHERE (`organization_webhook_deliveries`.`id` = ?);
+-- SEARCH organization_webhook_deliveries USING INDEX sqlite_autoindex_organization_webhook_deliveries_1 (id=?);
+SELECT `organization_webhook_deliveries`.`id`, `organization_webhook_deliveries`.`organization_id`, `organization_webhook_deliveries`.`number`, `organization_webhook_deliveries`.`action`, `organization_webhook_deliveries`.`created_at`, `organization_webhook_deliveries`.`attempts`, `organization_webhook_deliveries`.`next_attempt_at`, `organization_webhook_deliveries`.`leased_until`, `organization_webhook_deliveries`.`attempted_at`, `organization_webhook_deliveries`.`status`, `organization_webhook_deliveries`.`error`, `organization_webhook_deliveries`.`ended_at`, `organization_webhook_deliveries`.`outcome`
+  FROM `organization_webhook_deliveries`
+  WHERE ((`organization_webhook_deliveries`.`organization_id` = ?)
+    AND (`organization_webhook_deliveries`.`ended_at` IS NULL));
+-- SEARCH organization_webhook_deliveries USING INDEX organization_webhook_deliveries_begun (organization_id=?);
+UPDATE `organization_webhook_deliveries`
+  SET `organization_id` = ?, `number` = ?, `action` = ?, `created_at` = ?, `attempts` = ?, `next_attempt_at` = ?, `leased_until` = ?, `attempted_at` = ?, `status` = ?, `error` = ?, `ended_at` = ?, `outcome` = ?
+  WHERE (`organization_webhook_deliveries`.`id` = ?);
+-- SEARCH organization_webhook_deliveries USING INDEX sqlite_autoindex_organization_webhook_deliveries_1 (id=?);
+
+-- enable that of an organization
+SELECT `organization_webhooks`.`organization_id`, `organization_webhooks`.`url`, `organization_webhooks`.`secret`, `organization_webhooks`.`previous_secret`, `organization_webhooks`.`previous_until`, `organization_webhooks`.`earlier_secret`, `organization_webhooks`.`earlier_until`, `organization_webhooks`.`failing_since`, `organization_webhooks`.`warned_at`, `organization_webhooks`.`disabled_at`, `organization_webhooks`.`disabled_reason`, `organization_webhooks`.`created_at`, `organization_webhooks`.`updated_at`, `organization_webhooks`.`events`, `organization_webhooks`.`seen_number`
+  FROM `organization_webhooks`
+  WHERE (`organization_webhooks`.`organization_id` = ?);
+-- SEARCH organization_webhooks USING INDEX sqlite_autoindex_organization_webhooks_1 (organization_id=?);
+UPDATE organization_webhook_deliveries
+  SET next_attempt_at = ?
+  WHERE organization_id = ?
+  AND ended_at IS NULL
+  AND (leased_until IS NULL OR leased_until <= ?);
+-- SEARCH organization_webhook_deliveries USING INDEX organization_webhook_deliveries_begun (organization_id=?);
+
+-- remove that of an organization
+SELECT `organization_webhooks`.`organization_id`, `organization_webhooks`.`url`, `organization_webhooks`.`secret`, `organization_webhooks`.`previous_secret`, `organization_webhooks`.`previous_until`, `organization_webhooks`.`earlier_secret`, `organization_webhooks`.`earlier_until`, `organization_webhooks`.`failing_since`, `organization_webhooks`.`warned_at`, `organization_webhooks`.`disabled_at`, `organization_webhooks`.`disabled_reason`, `organization_webhooks`.`created_at`, `organization_webhooks`.`updated_at`, `organization_webhooks`.`events`, `organization_webhooks`.`seen_number`
+  FROM `organization_webhooks`
+  WHERE (`organization_webhooks`.`organization_id` = ?);
+-- SEARCH organization_webhooks USING INDEX sqlite_autoindex_organization_webhooks_1 (organization_id=?);
+DELETE
+  FROM `organization_webhooks`
+  WHERE (`organization_webhooks`.`organization_id` = ?);
+-- SEARCH organization_webhooks USING INDEX sqlite_autoindex_organization_webhooks_1 (organization_id=?);
+DELETE
+  FROM `organization_webhook_deliveries`
+  WHERE (`organization_webhook_deliveries`.`organization_id` = ?);
+-- SEARCH organization_webhook_deliveries USING INDEX organization_webhook_deliveries_of_entry (organization_id=?);
