@@ -51,7 +51,10 @@ async fn searches_run_along_indexes() {
     expect(&mut heard, "indexing", &["messages_order (chat_id=? AND sequence>? AND sequence<?)"]);
     let viewers = [
         (ParticipantId::User(ann.id), "participants_of_account (chat_id=? AND account_id=?)"),
-        (ParticipantId::Agent(bot.id), "participants USING"),
+        (
+            ParticipantId::Agent(bot.id),
+            "participants EXISTS USING PRIMARY KEY (chat_id=? AND participant_id=?)",
+        ),
     ];
     for (viewer, membership) in viewers {
         for (query, room) in
