@@ -328,6 +328,11 @@ export interface FindingView {
   outcome: string;
 }
 
+export interface HighlightView {
+  end: number;
+  start: number;
+}
+
 export type HistoryMetadata = PageMetadata & { has_newer?: boolean | null; has_older?: boolean | null };
 
 export interface HistoryView {
@@ -517,6 +522,11 @@ export interface OrganizationView {
   used?: QuotaUseView | null;
 }
 
+export interface OriginView {
+  foreign: boolean;
+  originator_type: string;
+}
+
 export interface OverviewView {
   cluster?: ClusterView | null;
   commit: string;
@@ -651,6 +661,41 @@ export interface RegisteredAgentView {
   credentials: CredentialsView;
 }
 
+export interface ReminderMentionView {
+  handle: string;
+  id: Id;
+  kind: string;
+  name: string;
+  type: string;
+}
+
+export interface ReminderReasonView {
+  at: Instant;
+  code: string;
+  message: string;
+}
+
+export interface ReminderView {
+  cancelled_by?: Id | null;
+  chat_id: Id;
+  content: string;
+  deliver_at?: Instant | null;
+  end?: ReminderReasonView | null;
+  every?: string | null;
+  first_at: Instant;
+  id: Id;
+  inserted_at: Instant;
+  last_failure?: ReminderReasonView | null;
+  last_message_id?: Id | null;
+  last_sent_at?: Instant | null;
+  mentions: ReminderMentionView[];
+  sender_handle: string;
+  sender_id: Id;
+  sender_type: string;
+  sent_count: number;
+  state: string;
+}
+
 export interface RemovedView {
   status: string;
 }
@@ -681,6 +726,29 @@ export interface RosterHeadView {
   participant_count: number;
   participants: ParticipantView[];
   participants_truncated: boolean;
+}
+
+export interface SearchHitView {
+  chat: SearchedChatView;
+  highlights: HighlightView[];
+  inserted_at: Instant;
+  message_id: Id;
+  message_type: string;
+  origin?: OriginView | null;
+  sender: SearchedSenderView;
+  snippet: string;
+}
+
+export interface SearchedChatView {
+  id: Id;
+  title?: string | null;
+}
+
+export interface SearchedSenderView {
+  handle?: string | null;
+  id: Id;
+  name: string;
+  type: string;
 }
 
 export type SecretWebhookView = WebhookView & { secret?: string | null };
@@ -1082,7 +1150,7 @@ export interface Operations {
   sendMessage: {
     path: { chat_id: string };
     query: {};
-    body: { message: { attachment_ids?: string[] | null; content: string; in_reply_to?: string | null; mentions?: ({ handle?: string | null; id?: string | null; kind?: "mention" | "reference"; name?: string | null; username?: string | null })[] | null; respond_by?: string | null } };
+    body: { message: { attachment_ids?: string[] | null; content: string; deliver_at?: string | null; every?: string | null; in_reply_to?: string | null; mentions?: ({ handle?: string | null; id?: string | null; kind?: "mention" | "reference"; name?: string | null; username?: string | null })[] | null; respond_by?: string | null } };
     answer: { data: SentMessageView };
   };
   deleteMessage: {
@@ -1279,7 +1347,7 @@ export interface Operations {
   };
   listAuditEntries: {
     path: {};
-    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "attention.answered" | "attention.dismissed" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "attention.answered" | "attention.dismissed" | "reminder.cancelled" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
     body: undefined;
     answer: { data: AuditEntryView[]; metadata: PageMetadata };
   };
@@ -1372,6 +1440,24 @@ export interface Operations {
     query: {};
     body: { user: { first_name?: string | null; last_name?: string | null } };
     answer: { data: ProfileView };
+  };
+  listReminders: {
+    path: {};
+    query: { cursor?: string; limit?: number; state?: "scheduled" | "ended" | "all"; chat_id?: string };
+    body: undefined;
+    answer: { data: ReminderView[]; metadata: PageMetadata };
+  };
+  cancelReminder: {
+    path: { reminder_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: ReminderView };
+  };
+  searchMessages: {
+    path: {};
+    query: { cursor?: string; limit?: number; q?: string };
+    body: undefined;
+    answer: { data: SearchHitView[]; metadata: PageMetadata };
   };
   endOtherSessions: {
     path: {};
@@ -1471,7 +1557,7 @@ export interface Operations {
   };
   listAllAuditEntries: {
     path: {};
-    query: { cursor?: string; limit?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "attention.answered" | "attention.dismissed" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
+    query: { cursor?: string; limit?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "attention.answered" | "attention.dismissed" | "reminder.cancelled" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
     body: undefined;
     answer: { data: AuditEntryView[]; metadata: PageMetadata };
   };
