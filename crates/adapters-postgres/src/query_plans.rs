@@ -12,8 +12,8 @@ mod ledger;
 mod lists;
 mod operator;
 mod pushes;
-mod search;
 mod reminders;
+mod search;
 mod webhooks;
 mod work;
 

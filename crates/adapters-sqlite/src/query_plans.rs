@@ -13,8 +13,8 @@ mod memories;
 mod million;
 mod operator;
 mod pushes;
-mod search;
 mod reminders;
+mod search;
 mod webhooks;
 
 use std::cell::RefCell;

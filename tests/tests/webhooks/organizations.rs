@@ -27,7 +27,7 @@ async fn delivered(ann: &Api, count: usize) -> Vec<Value> {
     until("not all events are delivered", async || {
         let answer = ann.get(&format!("{HOOK}/deliveries?limit=100")).await;
         assert_eq!(answer.status, 200, "{answer:?}");
-        all = answer.data().as_array().unwrap().clone();
+        all.clone_from(answer.data().as_array().unwrap());
         all.len() == count && all.iter().all(|one| one["status"] == "delivered")
     })
     .await;

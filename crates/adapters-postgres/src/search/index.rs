@@ -38,7 +38,6 @@ pub(super) async fn index_on(mut db: &Db, rooms: &[ChatId]) -> Result<Result<Ind
             continue;
         }
         match state_on(db, room.uuid()).await? {
-            State::Deleted => {}
             State::Locked => batch.leave(*room),
             State::Indexed { last, indexed } if indexed >= 0 && indexed < last => {
                 let range = (indexed, last, i64::try_from(wanted).unwrap_or(i64::MAX));
@@ -48,7 +47,7 @@ pub(super) async fn index_on(mut db: &Db, rooms: &[ChatId]) -> Result<Result<Ind
                 let range = (indexed, last, i64::try_from(count).unwrap_or(i64::MAX));
                 batch.add(*room, Sequence::new(last), next_on(db, *room, range).await?, is_cut);
             }
-            State::Indexed { .. } => {}
+            State::Deleted | State::Indexed { .. } => {}
         }
     }
     insert_on(db, &batch.entries).await?;

@@ -282,8 +282,8 @@ async fn take_on(mut db: &Db, command: TakeEvent) -> Result<Result<TakenEvent, I
     let TakeEvent { organization, now } = command;
     let hook = locked_hook_on(db, organization).await?.filter(|hook| hook.webhook.disabled.is_none());
     let Some(mut hook) = hook else { return Ok(Ok(TakenEvent::Nothing)) };
-    let mut sent = match begun_on(db, organization).await? {
-        Some(mut begun) => match hook.resume(&begun, now) {
+    let mut sent = if let Some(mut begun) = begun_on(db, organization).await? {
+        match hook.resume(&begun, now) {
             Resumption::Send => begun,
             Resumption::Wait(_) => return Ok(Ok(TakenEvent::Nothing)),
             Resumption::End(outcome) => {
@@ -291,24 +291,23 @@ async fn take_on(mut db: &Db, command: TakeEvent) -> Result<Result<TakenEvent, I
                 save_on(db, &begun).await?;
                 return Ok(Ok(TakenEvent::Passed));
             }
-        },
-        None => {
-            let entries = audit::entries_after_on(db, organization, hook.seen, ENTRIES_AT_ONCE).await?;
-            let (seen, has_more) = (hook.seen, entries.len() == ENTRIES_AT_ONCE as usize);
-            let next = hook.next(entries, now);
-            if hook.seen != seen {
-                save_hook_on(db, &hook).await?;
-            }
-            let Some(next) = next else {
-                let has_passed = has_more && hook.seen != seen;
-                return Ok(Ok(if has_passed { TakenEvent::Passed } else { TakenEvent::Nothing }));
-            };
-            diesel::insert_into(organization_webhook_deliveries::table)
-                .values(EventDeliveryRow::of(&next))
-                .execute(&mut db)
-                .await?;
-            next
         }
+    } else {
+        let entries = audit::entries_after_on(db, organization, hook.seen, ENTRIES_AT_ONCE).await?;
+        let (seen, has_more) = (hook.seen, entries.len() == ENTRIES_AT_ONCE as usize);
+        let next = hook.next(entries, now);
+        if hook.seen != seen {
+            save_hook_on(db, &hook).await?;
+        }
+        let Some(next) = next else {
+            let has_passed = has_more && hook.seen != seen;
+            return Ok(Ok(if has_passed { TakenEvent::Passed } else { TakenEvent::Nothing }));
+        };
+        diesel::insert_into(organization_webhook_deliveries::table)
+            .values(EventDeliveryRow::of(&next))
+            .execute(&mut db)
+            .await?;
+        next
     };
     let record = audit::record_on(db, sent.id.uuid()).await?;
     sent.begin(now);

@@ -468,7 +468,7 @@ SELECT sequence
   AND sender_id = ?
   AND chat_id = ?
   AND sequence > ?
-  UNION ALL
+  UNION
   SELECT sequence
   FROM deliveries
   WHERE agent_id = ?

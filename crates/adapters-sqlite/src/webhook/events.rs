@@ -263,8 +263,8 @@ fn take_on(connection: &mut SqliteConnection, command: TakeEvent) -> Result<Take
     let TakeEvent { organization, now } = command;
     let hook = hook_on(connection, organization)?.filter(|hook| hook.webhook.disabled.is_none());
     let Some(mut hook) = hook else { return Ok(TakenEvent::Nothing) };
-    let mut sent = match begun_on(connection, organization)? {
-        Some(mut begun) => match hook.resume(&begun, now) {
+    let mut sent = if let Some(mut begun) = begun_on(connection, organization)? {
+        match hook.resume(&begun, now) {
             Resumption::Send => begun,
             Resumption::Wait(_) => return Ok(TakenEvent::Nothing),
             Resumption::End(outcome) => {
@@ -272,23 +272,22 @@ fn take_on(connection: &mut SqliteConnection, command: TakeEvent) -> Result<Take
                 save_on(connection, &begun)?;
                 return Ok(TakenEvent::Passed);
             }
-        },
-        None => {
-            let entries = audit::entries_after_on(connection, organization, hook.seen, ENTRIES_AT_ONCE)?;
-            let (seen, has_more) = (hook.seen, entries.len() == ENTRIES_AT_ONCE as usize);
-            let next = hook.next(entries, now);
-            if hook.seen != seen {
-                save_hook_on(connection, &hook)?;
-            }
-            let Some(next) = next else {
-                let has_passed = has_more && hook.seen != seen;
-                return Ok(if has_passed { TakenEvent::Passed } else { TakenEvent::Nothing });
-            };
-            diesel::insert_into(organization_webhook_deliveries::table)
-                .values(EventDeliveryRow::of(&next))
-                .execute(connection)?;
-            next
         }
+    } else {
+        let entries = audit::entries_after_on(connection, organization, hook.seen, ENTRIES_AT_ONCE)?;
+        let (seen, has_more) = (hook.seen, entries.len() == ENTRIES_AT_ONCE as usize);
+        let next = hook.next(entries, now);
+        if hook.seen != seen {
+            save_hook_on(connection, &hook)?;
+        }
+        let Some(next) = next else {
+            let has_passed = has_more && hook.seen != seen;
+            return Ok(if has_passed { TakenEvent::Passed } else { TakenEvent::Nothing });
+        };
+        diesel::insert_into(organization_webhook_deliveries::table)
+            .values(EventDeliveryRow::of(&next))
+            .execute(connection)?;
+        next
     };
     let record = audit::record_on(connection, sent.id.uuid())?;
     sent.begin(now);

@@ -29,8 +29,8 @@ mod tests;
 pub use key::{IndexKeys, SearchKey, SearchPlace};
 pub use message::{SEARCHED_CHARS, SearchedMessage, searched_text};
 pub use port::{
-    INDEXED_AT_ONCE, IndexBatch, IndexEntry, IndexStep, MAX_ROOM_KEYS, MessageSearch, RoomsBehind, SearchRepository,
-    TITLED_ROOMS,
+    INDEXED_AT_ONCE, IndexBatch, IndexEntry, IndexStep, MAX_ROOM_KEYS, MessageSearch, RoomsBehind,
+    SearchRepository, TITLED_ROOMS,
 };
 pub use query::{QueryFault, RoomName, SearchFilter, SearchQuery};
 pub use queue::{IndexQueue, IndexedEvents};

@@ -269,16 +269,12 @@ fn first_part(text: &str) -> (Part<'_>, &str) {
     let filter = text
         .split_once(':')
         .and_then(|(name, value)| Some((SearchFilter::parse(&name.to_ascii_lowercase())?, value)));
-    match filter {
-        Some((filter, value)) => {
-            let (value, behind) = first_value(value);
-            (Part::Filter(filter, value), behind)
-        }
-        None => {
-            let (text, behind) = first_value(text);
-            (Part::Text(text), behind)
-        }
+    if let Some((filter, value)) = filter {
+        let (value, behind) = first_value(value);
+        return (Part::Filter(filter, value), behind);
     }
+    let (text, behind) = first_value(text);
+    (Part::Text(text), behind)
 }
 
 /// The text between quotes with which a text begins, or what precedes the next white space or quote; and what is behind it.

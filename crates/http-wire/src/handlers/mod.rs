@@ -10,5 +10,5 @@ pub mod memory;
 pub mod message;
 pub mod participant;
 pub mod peer;
-pub mod search;
 pub mod reminder;
+pub mod search;

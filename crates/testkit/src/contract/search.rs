@@ -336,7 +336,8 @@ pub async fn edits_race_with_the_index(world: World) {
             world.messages.delete(ann.caller, chat, gone),
             index(&world),
         );
-        (edited.unwrap(), deleted.unwrap());
+        edited.unwrap();
+        deleted.unwrap();
         index(&world).await;
         assert_eq!(ids(&world, ann.caller, &format!("before{round}")).await, []);
         assert_eq!(ids(&world, ann.caller, &format!("gone{round}")).await, []);
