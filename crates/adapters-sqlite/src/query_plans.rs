@@ -120,6 +120,7 @@ impl Overheard {
             "SCAN wanted",
             "SCAN record",
             "SCAN found",
+            "SCAN examined",
             "SCAN other",
             "SCAN used",
             "SCAN (subquery",

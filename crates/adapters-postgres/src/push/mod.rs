@@ -7,7 +7,7 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::change::Change;
@@ -175,14 +175,18 @@ async fn chats_on(mut db: &Db) -> Result<Vec<ChatId>, Fault> {
     Ok(found.into_iter().map(ChatId::new).collect())
 }
 
+/// The configurations of each chat are looked up by the chat, however many are not due.
+const WAKE: &str = "UPDATE push_configs SET next_at = ? FROM unnest(?) AS woken (chat_id) CROSS JOIN LATERAL (\
+     SELECT id, next_at, failing_since, is_final FROM push_configs AS own WHERE own.chat_id = woken.chat_id OFFSET 0) AS found \
+     WHERE push_configs.id = found.id AND found.next_at > ? AND found.failing_since IS NULL AND NOT found.is_final";
+
 async fn wake_on(mut db: &Db, chats: &[ChatId], now: Timestamp) -> Result<(), Fault> {
-    let chats = chats.iter().map(|chat| chat.uuid()).collect::<Vec<_>>();
-    let waiting = push_configs::table
-        .filter(push_configs::chat_id.eq_any(chats))
-        .filter(push_configs::next_at.gt(At(now)))
-        .filter(push_configs::failing_since.is_null())
-        .filter(push_configs::is_final.eq(false));
-    diesel::update(waiting).set(push_configs::next_at.eq(At(now))).execute(&mut db).await?;
+    statement::<()>(WAKE)
+        .bind::<Timestamptz, _>(At(now))
+        .bind::<Array<SqlUuid>, _>(chats.iter().map(|chat| chat.uuid()).collect::<Vec<_>>())
+        .bind::<Timestamptz, _>(At(now))
+        .execute(&mut db)
+        .await?;
     Ok(())
 }
 

@@ -8,6 +8,10 @@ SELECT webhooks.agent_id, agents.owner_id, users.organization_id
   JOIN users
   ON users.id = agents.owner_id
   WHERE webhooks.disabled_at IS NULL;
+SELECT EXISTS
+  (SELECT "organization_webhooks"."organization_id", "organization_webhooks"."url", "organization_webhooks"."secret", "organization_webhooks"."previous_secret", "organization_webhooks"."previous_until", "organization_webhooks"."earlier_secret", "organization_webhooks"."earlier_until", "organization_webhooks"."failing_since", "organization_webhooks"."warned_at", "organization_webhooks"."disabled_at", "organization_webhooks"."disabled_reason", "organization_webhooks"."created_at", "organization_webhooks"."updated_at", "organization_webhooks"."events", "organization_webhooks"."seen_number"
+    FROM "organization_webhooks"
+    WHERE ("organization_webhooks"."disabled_at" IS NULL));
 
 -- find a webhook
 SELECT "webhooks"."agent_id", "webhooks"."url", "webhooks"."secret", "webhooks"."previous_secret", "webhooks"."previous_until", "webhooks"."earlier_secret", "webhooks"."earlier_until", "webhooks"."failing_since", "webhooks"."warned_at", "webhooks"."disabled_at", "webhooks"."disabled_reason", "webhooks"."created_at", "webhooks"."updated_at"
@@ -269,12 +273,18 @@ SELECT min(unsent.sequence) AS sequence
       LIMIT 1) AS again) AS unsent;
 
 -- renew leases
-UPDATE webhook_deliveries
+UPDATE webhook_deliveries AS sent
   SET leased_until = $1, next_attempt_at = $2
   FROM unnest($3, $4) AS lease (id, attempt)
-  WHERE webhook_deliveries.id = lease.id
-  AND webhook_deliveries.attempts = lease.attempt
-  AND webhook_deliveries.leased_until IS NOT NULL;
+  WHERE sent.id = lease.id
+  AND sent.attempts = lease.attempt
+  AND sent.leased_until IS NOT NULL;
+UPDATE organization_webhook_deliveries AS sent
+  SET leased_until = $1, next_attempt_at = $2
+  FROM unnest($3, $4) AS lease (id, attempt)
+  WHERE sent.id = lease.id
+  AND sent.attempts = lease.attempt
+  AND sent.leased_until IS NOT NULL;
 
 -- settle
 SELECT "webhooks"."agent_id", "webhooks"."url", "webhooks"."secret", "webhooks"."previous_secret", "webhooks"."previous_until", "webhooks"."earlier_secret", "webhooks"."earlier_until", "webhooks"."failing_since", "webhooks"."warned_at", "webhooks"."disabled_at", "webhooks"."disabled_reason", "webhooks"."created_at", "webhooks"."updated_at"
@@ -299,6 +309,12 @@ SELECT count(*) AS deliveries, min(webhook_deliveries.created_at) AS oldest
   WHERE webhook_deliveries.agent_id = webhooks.agent_id
   AND webhook_deliveries.ended_at IS NULL
   AND webhooks.disabled_at IS NULL;
+SELECT count(*) AS deliveries, min(organization_webhook_deliveries.created_at) AS oldest
+  FROM organization_webhooks
+  CROSS JOIN organization_webhook_deliveries
+  WHERE organization_webhook_deliveries.organization_id = organization_webhooks.organization_id
+  AND organization_webhook_deliveries.ended_at IS NULL
+  AND organization_webhooks.disabled_at IS NULL;
 
 -- find rooms that are due
 SELECT one.agent_id, one.chat_id
@@ -562,12 +578,48 @@ SELECT one.id
     LIMIT $2) AS one
   ON TRUE
   LIMIT $3;
+SELECT one.id
+  FROM organization_webhook_deliveries AS one
+  WHERE one.ended_at <= $1
+  LIMIT $2;
+SELECT one.id
+  FROM organization_webhooks
+  CROSS JOIN organization_webhook_deliveries AS one
+  WHERE one.organization_id = organization_webhooks.organization_id
+  AND one.ended_at IS NOT NULL
+  AND one.number <
+  (SELECT newest.number
+    FROM organization_webhook_deliveries AS newest
+    WHERE newest.organization_id = organization_webhooks.organization_id
+    ORDER BY newest.number DESC
+    LIMIT 1 OFFSET $1)
+  LIMIT $2;
 
 -- forget deliveries
 DELETE
   FROM "webhook_deliveries"
   WHERE (("webhook_deliveries"."id" = ANY($1))
     AND ("webhook_deliveries"."ended_at" IS NOT NULL));
+DELETE
+  FROM organization_webhook_deliveries
+  WHERE id IN (
+    SELECT id
+    FROM organization_webhook_deliveries
+    WHERE id = ANY($1)
+    AND ended_at IS NOT NULL
+    ORDER BY id
+    FOR UPDATE SKIP LOCKED);
+
+-- find failing webhooks
+SELECT agents.id, agents.handle, agents.name, webhooks.disabled_reason, coalesce(webhooks.disabled_at, webhooks.warned_at) AS since
+  FROM webhooks
+  CROSS JOIN agents
+  WHERE (webhooks.disabled_at IS NOT NULL OR webhooks.warned_at IS NOT NULL)
+  AND agents.id = webhooks.agent_id
+  AND agents.owner_id = $1
+  AND agents.deleted_at IS NULL
+  ORDER BY coalesce(webhooks.disabled_at, webhooks.warned_at), agents.id
+  LIMIT $2;
 
 -- enable
 SELECT "webhooks"."agent_id", "webhooks"."url", "webhooks"."secret", "webhooks"."previous_secret", "webhooks"."previous_until", "webhooks"."earlier_secret", "webhooks"."earlier_until", "webhooks"."failing_since", "webhooks"."warned_at", "webhooks"."disabled_at", "webhooks"."disabled_reason", "webhooks"."created_at", "webhooks"."updated_at"
@@ -600,3 +652,134 @@ DELETE
 DELETE
   FROM "webhook_deliveries"
   WHERE ("webhook_deliveries"."agent_id" = $1);
+
+-- set that of an organization
+SELECT "organization_webhooks"."organization_id", "organization_webhooks"."url", "organization_webhooks"."secret", "organization_webhooks"."previous_secret", "organization_webhooks"."previous_until", "organization_webhooks"."earlier_secret", "organization_webhooks"."earlier_until", "organization_webhooks"."failing_since", "organization_webhooks"."warned_at", "organization_webhooks"."disabled_at", "organization_webhooks"."disabled_reason", "organization_webhooks"."created_at", "organization_webhooks"."updated_at", "organization_webhooks"."events", "organization_webhooks"."seen_number"
+  FROM "organization_webhooks"
+  WHERE ("organization_webhooks"."organization_id" = $1)
+  LIMIT $2
+  FOR UPDATE;
+UPDATE organization_webhook_deliveries
+  SET next_attempt_at = $1
+  WHERE organization_id = $2
+  AND ended_at IS NULL
+  AND (leased_until IS NULL OR leased_until <= $3);
+
+-- read whether there are any
+SELECT webhooks.agent_id, agents.owner_id, users.organization_id
+  FROM webhooks
+  JOIN agents
+  ON agents.id = webhooks.agent_id
+  JOIN users
+  ON users.id = agents.owner_id
+  WHERE webhooks.disabled_at IS NULL;
+SELECT EXISTS
+  (SELECT "organization_webhooks"."organization_id", "organization_webhooks"."url", "organization_webhooks"."secret", "organization_webhooks"."previous_secret", "organization_webhooks"."previous_until", "organization_webhooks"."earlier_secret", "organization_webhooks"."earlier_until", "organization_webhooks"."failing_since", "organization_webhooks"."warned_at", "organization_webhooks"."disabled_at", "organization_webhooks"."disabled_reason", "organization_webhooks"."created_at", "organization_webhooks"."updated_at", "organization_webhooks"."events", "organization_webhooks"."seen_number"
+    FROM "organization_webhooks"
+    WHERE ("organization_webhooks"."disabled_at" IS NULL));
+
+-- find that of an organization
+SELECT "organization_webhooks"."organization_id", "organization_webhooks"."url", "organization_webhooks"."secret", "organization_webhooks"."previous_secret", "organization_webhooks"."previous_until", "organization_webhooks"."earlier_secret", "organization_webhooks"."earlier_until", "organization_webhooks"."failing_since", "organization_webhooks"."warned_at", "organization_webhooks"."disabled_at", "organization_webhooks"."disabled_reason", "organization_webhooks"."created_at", "organization_webhooks"."updated_at", "organization_webhooks"."events", "organization_webhooks"."seen_number"
+  FROM "organization_webhooks"
+  WHERE ("organization_webhooks"."organization_id" = $1)
+  LIMIT $2;
+
+-- find organizations with events
+SELECT organization_webhooks.organization_id AS id
+  FROM organization_webhooks
+  WHERE organization_webhooks.organization_id > $1
+  AND organization_webhooks.disabled_at IS NULL
+  AND coalesce(
+    (SELECT begun.next_attempt_at <= $2
+      FROM organization_webhook_deliveries AS begun
+      WHERE begun.organization_id = organization_webhooks.organization_id
+      AND begun.ended_at IS NULL),
+    (SELECT 1
+      FROM audit
+      WHERE audit.organization_id BETWEEN organization_webhooks.organization_id
+      AND organization_webhooks.organization_id
+      AND audit.number > organization_webhooks.seen_number
+      ORDER BY audit.organization_id, audit.number
+      LIMIT 1) IS NOT NULL)
+  ORDER BY organization_webhooks.organization_id
+  LIMIT $3;
+
+-- take an event
+SELECT "organization_webhooks"."organization_id", "organization_webhooks"."url", "organization_webhooks"."secret", "organization_webhooks"."previous_secret", "organization_webhooks"."previous_until", "organization_webhooks"."earlier_secret", "organization_webhooks"."earlier_until", "organization_webhooks"."failing_since", "organization_webhooks"."warned_at", "organization_webhooks"."disabled_at", "organization_webhooks"."disabled_reason", "organization_webhooks"."created_at", "organization_webhooks"."updated_at", "organization_webhooks"."events", "organization_webhooks"."seen_number"
+  FROM "organization_webhooks"
+  WHERE ("organization_webhooks"."organization_id" = $1)
+  LIMIT $2
+  FOR UPDATE;
+SELECT "organization_webhook_deliveries"."id", "organization_webhook_deliveries"."organization_id", "organization_webhook_deliveries"."number", "organization_webhook_deliveries"."action", "organization_webhook_deliveries"."created_at", "organization_webhook_deliveries"."attempts", "organization_webhook_deliveries"."next_attempt_at", "organization_webhook_deliveries"."leased_until", "organization_webhook_deliveries"."attempted_at", "organization_webhook_deliveries"."status", "organization_webhook_deliveries"."error", "organization_webhook_deliveries"."ended_at", "organization_webhook_deliveries"."outcome"
+  FROM "organization_webhook_deliveries"
+  WHERE (("organization_webhook_deliveries"."organization_id" = $1)
+    AND ("organization_webhook_deliveries"."ended_at" IS NULL))
+  LIMIT $2
+  FOR UPDATE;
+
+-- settle an event
+SELECT "organization_webhooks"."organization_id", "organization_webhooks"."url", "organization_webhooks"."secret", "organization_webhooks"."previous_secret", "organization_webhooks"."previous_until", "organization_webhooks"."earlier_secret", "organization_webhooks"."earlier_until", "organization_webhooks"."failing_since", "organization_webhooks"."warned_at", "organization_webhooks"."disabled_at", "organization_webhooks"."disabled_reason", "organization_webhooks"."created_at", "organization_webhooks"."updated_at", "organization_webhooks"."events", "organization_webhooks"."seen_number"
+  FROM "organization_webhooks"
+  WHERE ("organization_webhooks"."organization_id" = $1)
+  LIMIT $2
+  FOR UPDATE;
+SELECT "organization_webhook_deliveries"."organization_id"
+  FROM "organization_webhook_deliveries"
+  WHERE ("organization_webhook_deliveries"."id" = $1)
+  LIMIT $2;
+SELECT "organization_webhook_deliveries"."id", "organization_webhook_deliveries"."organization_id", "organization_webhook_deliveries"."number", "organization_webhook_deliveries"."action", "organization_webhook_deliveries"."created_at", "organization_webhook_deliveries"."attempts", "organization_webhook_deliveries"."next_attempt_at", "organization_webhook_deliveries"."leased_until", "organization_webhook_deliveries"."attempted_at", "organization_webhook_deliveries"."status", "organization_webhook_deliveries"."error", "organization_webhook_deliveries"."ended_at", "organization_webhook_deliveries"."outcome"
+  FROM "organization_webhook_deliveries"
+  WHERE ("organization_webhook_deliveries"."id" = $1)
+  LIMIT $2
+  FOR UPDATE;
+
+-- list deliveries of events
+SELECT "organization_webhook_deliveries"."id", "organization_webhook_deliveries"."organization_id", "organization_webhook_deliveries"."number", "organization_webhook_deliveries"."action", "organization_webhook_deliveries"."created_at", "organization_webhook_deliveries"."attempts", "organization_webhook_deliveries"."next_attempt_at", "organization_webhook_deliveries"."leased_until", "organization_webhook_deliveries"."attempted_at", "organization_webhook_deliveries"."status", "organization_webhook_deliveries"."error", "organization_webhook_deliveries"."ended_at", "organization_webhook_deliveries"."outcome"
+  FROM "organization_webhook_deliveries"
+  WHERE (("organization_webhook_deliveries"."organization_id" = $1)
+    AND ("organization_webhook_deliveries"."number" < $2))
+  ORDER BY "organization_webhook_deliveries"."number" DESC
+  LIMIT $3 OFFSET $4;
+
+-- resend an event
+SELECT "organization_webhooks"."organization_id", "organization_webhooks"."url", "organization_webhooks"."secret", "organization_webhooks"."previous_secret", "organization_webhooks"."previous_until", "organization_webhooks"."earlier_secret", "organization_webhooks"."earlier_until", "organization_webhooks"."failing_since", "organization_webhooks"."warned_at", "organization_webhooks"."disabled_at", "organization_webhooks"."disabled_reason", "organization_webhooks"."created_at", "organization_webhooks"."updated_at", "organization_webhooks"."events", "organization_webhooks"."seen_number"
+  FROM "organization_webhooks"
+  WHERE ("organization_webhooks"."organization_id" = $1)
+  LIMIT $2
+  FOR UPDATE;
+SELECT "organization_webhook_deliveries"."id", "organization_webhook_deliveries"."organization_id", "organization_webhook_deliveries"."number", "organization_webhook_deliveries"."action", "organization_webhook_deliveries"."created_at", "organization_webhook_deliveries"."attempts", "organization_webhook_deliveries"."next_attempt_at", "organization_webhook_deliveries"."leased_until", "organization_webhook_deliveries"."attempted_at", "organization_webhook_deliveries"."status", "organization_webhook_deliveries"."error", "organization_webhook_deliveries"."ended_at", "organization_webhook_deliveries"."outcome"
+  FROM "organization_webhook_deliveries"
+  WHERE (("organization_webhook_deliveries"."organization_id" = $1)
+    AND ("organization_webhook_deliveries"."ended_at" IS NULL))
+  LIMIT $2
+  FOR UPDATE;
+SELECT "organization_webhook_deliveries"."id", "organization_webhook_deliveries"."organization_id", "organization_webhook_deliveries"."number", "organization_webhook_deliveries"."action", "organization_webhook_deliveries"."created_at", "organization_webhook_deliveries"."attempts", "organization_webhook_deliveries"."next_attempt_at", "organization_webhook_deliveries"."leased_until", "organization_webhook_deliveries"."attempted_at", "organization_webhook_deliveries"."status", "organization_webhook_deliveries"."error", "organization_webhook_deliveries"."ended_at", "organization_webhook_deliveries"."outcome"
+  FROM "organization_webhook_deliveries"
+  WHERE ("organization_webhook_deliveries"."id" = $1)
+  LIMIT $2
+  FOR UPDATE;
+
+-- enable that of an organization
+SELECT "organization_webhooks"."organization_id", "organization_webhooks"."url", "organization_webhooks"."secret", "organization_webhooks"."previous_secret", "organization_webhooks"."previous_until", "organization_webhooks"."earlier_secret", "organization_webhooks"."earlier_until", "organization_webhooks"."failing_since", "organization_webhooks"."warned_at", "organization_webhooks"."disabled_at", "organization_webhooks"."disabled_reason", "organization_webhooks"."created_at", "organization_webhooks"."updated_at", "organization_webhooks"."events", "organization_webhooks"."seen_number"
+  FROM "organization_webhooks"
+  WHERE ("organization_webhooks"."organization_id" = $1)
+  LIMIT $2
+  FOR UPDATE;
+UPDATE organization_webhook_deliveries
+  SET next_attempt_at = $1
+  WHERE organization_id = $2
+  AND ended_at IS NULL
+  AND (leased_until IS NULL OR leased_until <= $3);
+
+-- remove that of an organization
+SELECT "organization_webhooks"."organization_id", "organization_webhooks"."url", "organization_webhooks"."secret", "organization_webhooks"."previous_secret", "organization_webhooks"."previous_until", "organization_webhooks"."earlier_secret", "organization_webhooks"."earlier_until", "organization_webhooks"."failing_since", "organization_webhooks"."warned_at", "organization_webhooks"."disabled_at", "organization_webhooks"."disabled_reason", "organization_webhooks"."created_at", "organization_webhooks"."updated_at", "organization_webhooks"."events", "organization_webhooks"."seen_number"
+  FROM "organization_webhooks"
+  WHERE ("organization_webhooks"."organization_id" = $1)
+  LIMIT $2
+  FOR UPDATE;
+DELETE
+  FROM "organization_webhooks"
+  WHERE ("organization_webhooks"."organization_id" = $1);
+DELETE
+  FROM "organization_webhook_deliveries"
+  WHERE ("organization_webhook_deliveries"."organization_id" = $1);

@@ -27,7 +27,7 @@ async fn reminders_are_found_along_indexes() {
     for (viewer, indexes) in [
         (
             ParticipantId::User(ann.id),
-            &["participants_rooms (participant_id=?", "reminders_of_room (chat_id=?"][..],
+            &["participants_ever (participant_id=?", "reminders_of_room (chat_id=?"][..],
         ),
         (ParticipantId::Agent(bot.id), &["reminders_of_sender (sender_id=?"]),
     ] {
