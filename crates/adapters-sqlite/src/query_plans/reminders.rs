@@ -25,10 +25,7 @@ async fn reminders_are_found_along_indexes() {
     assert!(!steps.iter().any(|(step, _)| scans(step)), "{steps:#?}");
     let store = heard.store.clone();
     for (viewer, indexes) in [
-        (
-            ParticipantId::User(ann.id),
-            &["participants_ever (participant_id=?", "reminders_of_room (chat_id=?"][..],
-        ),
+        (ParticipantId::User(ann.id), &["reminders_of_room (chat_id=?"][..]),
         (ParticipantId::Agent(bot.id), &["reminders_of_sender (sender_id=?"]),
     ] {
         for state in [None, Some(ReminderState::Scheduled), Some(ReminderState::Ended)] {
@@ -37,10 +34,9 @@ async fn reminders_are_found_along_indexes() {
                 store.list_reminders(viewer, ReminderFilter { state, chat }, page).await.unwrap();
                 let steps = heard.steps();
                 for (step, query) in &steps {
-                    assert!(
-                        !step.starts_with("SCAN") || step.starts_with("SCAN mine"),
-                        "{state:?}: {step}\n{query}"
-                    );
+                    // The rows of one page, or of none.
+                    let is_page = step.starts_with("SCAN mine") || query.ends_with("WHERE (1=0)");
+                    assert!(!step.starts_with("SCAN") || is_page, "{state:?}: {step}\n{query}");
                 }
                 for wanted in indexes {
                     assert!(steps.iter().any(|(step, _)| step.contains(wanted)), "{wanted}: {steps:#?}");
