@@ -173,7 +173,7 @@ fn filters_narrow_a_query() {
 #[test]
 fn faults_of_queries_are_told() {
     let long = "x ".repeat(251);
-    let many = (0..17).map(|number| format!("w{number} ")).collect::<String>();
+    let many = (0..17).map(|number| format!("w{number} ")).collect::<Vec<_>>().concat();
     let phrase = "\"".to_owned() + &"word ".repeat(33);
     for (query, fault) in [
         ("", QueryFault::Blank),
@@ -315,7 +315,7 @@ fn a_batch_is_bounded_and_goes_on() {
     batch.add(ROOM, Sequence::new(99), numbered(10, 125, "short"), true);
     assert_eq!((batch.wanted(), batch.rooms[1].1, batch.unfinished.len()), (0, Sequence::new(134), 1));
     assert_eq!(batch.step().messages, INDEXED_AT_ONCE as u64);
-    let long = (0..5_000).map(|number| format!("w{number} ")).collect::<String>();
+    let long = (0..5_000).map(|number| format!("w{number} ")).collect::<Vec<_>>().concat();
     let mut heavy = IndexBatch::default();
     heavy.add(ROOM, Sequence::new(9), numbered(1, 9, &long), false);
     assert_eq!((heavy.wanted(), heavy.rooms[0].1, heavy.unfinished.len()), (0, Sequence::new(2), 1));
