@@ -1,4 +1,4 @@
-//! A small web server that keeps what it gets.
+//! A small web server that keeps the requests it gets.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -28,7 +28,7 @@ impl Received {
     }
 }
 
-/// A status with more lines of the head.
+/// A status with more headers.
 pub type Answer = (u16, &'static str);
 
 /// A small web server.
@@ -38,7 +38,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Answers with what `answer` gives.
+    /// Responds with the result of `answer`.
     pub async fn start<F>(answer: F) -> Self
     where
         F: Fn(Received) -> BoxFuture<'static, Answer> + Send + Sync + 'static,
@@ -63,7 +63,7 @@ impl Receiver {
         Self { port, received }
     }
 
-    /// Answers every request alike.
+    /// Gives every request the same response.
     pub async fn always(status: u16, head: &'static str) -> Self {
         Self::start(move |_| Box::pin(async move { (status, head) })).await
     }
@@ -73,12 +73,12 @@ impl Receiver {
         format!("http://127.0.0.1:{}/in", self.port)
     }
 
-    /// What it got.
+    /// The requests so far.
     pub fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 
-    /// Waits for so many requests.
+    /// Waits for this number of requests.
     pub async fn wait(&self, count: usize) -> Vec<Received> {
         until("the requests do not come", async || self.received().len() >= count).await;
         self.received()

@@ -8,8 +8,8 @@ use e2e::{Api, Fleet, Server, Socket, elapse, until};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// A time so many seconds ahead, by the clock of the server: the deadline of a text that is sent now. Its room gets an
-/// event then.
+/// The time this many seconds ahead, by the clock of the server: the deadline of a text that is sent now. The room gets
+/// an event at that time.
 async fn ahead(by: &Api, room: &str, agent: &Api, seconds: u32) -> String {
     let body = json!({"chat": {"respond_within": seconds}});
     assert_eq!(by.call(Method::PATCH, &format!("/chats/{room}"), Some(body)).await.status, 200);

@@ -1,7 +1,7 @@
 //! The sender of push notifications: one task of a server.
 //!
-//! It works on what the store says is due. An event in a chat with configurations makes these due; a task of which no event
-//! tells is read from time to time. A turn of a configuration reads the task as its caller, and sends what the receiver does
+//! It works on what the store says is due. An event in a chat with configurations makes these due; a task without events
+//! is read from time to time. A turn of a configuration reads the task as its caller, and sends what the receiver does
 //! not know, one request after the other; after each, the store records what the receiver knows.
 
 use std::collections::HashMap;
@@ -16,12 +16,11 @@ use domain::push::{
     PushWakes, SHORTEST_REST, SettledPush,
 };
 use domain::store::StoreError;
-use domain::webhook::Reply;
-use measure::{Outage, WebhookResult};
+use measure::Outage;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
-use webhooks::{Client, Outgoing, Phase, Rooms, Stop};
+use webhooks::{Client, Outgoing, Phase, Rooms, Stop, result_of};
 
 use crate::read;
 use crate::session::Gateway;
@@ -272,11 +271,7 @@ async fn turn(gateway: &Gateway, client: &Client, config: PushConfig) -> Result<
         let Some(reply) = client.post(request(&config.target, body), pushes.now()).await else {
             return Ok(Turn::Last(PushStep::Later(SHORTEST_REST)));
         };
-        measure::push_sent(match &reply {
-            reply if reply.is_success() => WebhookResult::Delivered,
-            Reply::Answered { .. } => WebhookResult::Refused,
-            Reply::Unanswered { .. } => WebhookResult::Unanswered,
-        });
+        measure::push_sent(result_of(&reply));
         if !reply.is_success() {
             return Ok(Turn::Last(PushStep::Failed(reply)));
         }

@@ -1,4 +1,4 @@
-//! Where callers want to be notified of what happens to their tasks.
+//! The configurations of push notifications: the URLs to which callers have the changes of their tasks sent.
 
 use a2a::{
     AuthenticationInfo, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,

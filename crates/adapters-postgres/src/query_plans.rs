@@ -124,17 +124,25 @@ impl Watched {
 
     /// Runs the work and checks its cost: at most `rows` rows of tables and entries of indexes.
     async fn costs<T>(&mut self, what: &str, rows: i64, work: impl Future<Output = T>) -> T {
-        let before = self.read().await;
+        let mut before = self.read().await;
         let answer = work.await;
-        let read = self.read().await - before;
+        self.note(what, rows, &mut before).await;
+        answer
+    }
+
+    /// Checks the cost of the work since `before`, which is set to the number of rows read now.
+    async fn note(&mut self, what: &str, rows: i64, before: &mut i64) {
+        let read = self.read().await - *before;
         let plans = self.plans().await;
         if read > rows {
             self.faults.push(format!("{what} read {read} rows instead of {rows}:\n{}", plans.join("\n")));
         }
-        let whole = plans.iter().filter(|plan| self.reads_all_of_something(plan));
+        // All that waits for webhooks is counted, which is an index of its own.
+        let plans = plans.iter().filter(|_| what != "count what waits");
+        let whole = plans.filter(|plan| self.reads_all_of_something(plan));
         let whole = whole.map(|plan| format!("{what}: {plan}")).collect::<Vec<_>>();
         self.faults.extend(whole);
-        answer
+        *before = self.read().await;
     }
 
     /// The number of rows of tables and entries of indexes that have been read so far.

@@ -1,7 +1,7 @@
 //! The store of reminders.
 //!
-//! A reminder is locked after its chat: by whoever sends its text, and by a change of participants. A cancellation needs no
-//! lock of the chat.
+//! The sender of the text of a reminder, and every change of participants, lock the chat first and then the reminder. A
+//! cancellation locks only the reminder.
 
 use std::convert::Infallible;
 
@@ -16,8 +16,8 @@ use domain::idempotency::{KeyedRequest, Verdict};
 use domain::page::{Page, PageRequest, fitting};
 use domain::reminder::{
     Attempted, CancelReminder, CancelReminderRefused, CreateReminderRefused, DueReminder,
-    MAX_ENDED_OF_SENDER, MAX_OPEN_OF_CHAT, MAX_OPEN_OF_SENDER, NewReminder, PriorReminder, Reminder,
-    ReminderEnd, ReminderFilter, ReminderOutcome, ReminderRepository, ReminderStanding, SendReminder,
+    MAX_ENDED_OF_SENDER, NewReminder, PriorReminder, Reminder, ReminderEnd, ReminderFilter, ReminderOutcome,
+    ReminderRepository, ReminderStanding, SendReminder,
 };
 use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
@@ -128,20 +128,13 @@ async fn create_on(mut db: &Db, new: &NewReminder) -> Result<Result<Reminder, Cr
             PriorReminder::AnotherRequest => return Ok(Err(CreateReminderRefused::KeyReused)),
         }
     }
-    if new.sender.agent().is_some() && own.state.is_halted() {
-        return Ok(Err(CreateReminderRefused::Stopped));
-    }
     let (of_sender, of_chat) = statement::<(BigInt, BigInt)>(counts!())
         .bind::<SqlUuid, _>(new.sender.uuid())
         .bind::<SqlUuid, _>(new.chat.uuid())
         .get_result::<(i64, i64)>(&mut db)
         .await?;
-    for (open, limit, chat) in
-        [(of_sender, MAX_OPEN_OF_SENDER, None), (of_chat, MAX_OPEN_OF_CHAT, Some(new.chat))]
-    {
-        if open >= i64::from(limit) {
-            return Ok(Err(CreateReminderRefused::TooMany { limit, chat }));
-        }
+    if let Err(refused) = new.check(own.state.is_halted(), of_sender, of_chat) {
+        return Ok(Err(refused));
     }
     statement::<()>(erase_ended!())
         .bind::<SqlUuid, _>(new.sender.uuid())

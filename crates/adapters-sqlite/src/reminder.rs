@@ -13,8 +13,8 @@ use domain::idempotency::{KeyedRequest, Verdict};
 use domain::page::{Page, PageRequest, fitting};
 use domain::reminder::{
     Attempted, CancelReminder, CancelReminderRefused, CreateReminderRefused, DueReminder,
-    MAX_ENDED_OF_SENDER, MAX_OPEN_OF_CHAT, MAX_OPEN_OF_SENDER, NewReminder, PriorReminder, Reminder,
-    ReminderEnd, ReminderFilter, ReminderOutcome, ReminderRepository, ReminderStanding, SendReminder,
+    MAX_ENDED_OF_SENDER, NewReminder, PriorReminder, Reminder, ReminderEnd, ReminderFilter, ReminderOutcome,
+    ReminderRepository, ReminderStanding, SendReminder,
 };
 use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
@@ -124,19 +124,12 @@ fn create_on(
             PriorReminder::AnotherRequest => return Ok(Err(CreateReminderRefused::KeyReused)),
         }
     }
-    if new.sender.agent().is_some() && own.state.is_halted() {
-        return Ok(Err(CreateReminderRefused::Stopped));
-    }
     let (of_sender, of_chat) = statement!(counts!() => (BigInt, BigInt))
         .bind::<Binary, _>(Id(new.sender.uuid()))
         .bind::<Binary, _>(Id(new.chat.uuid()))
         .get_result::<(i64, i64)>(connection)?;
-    for (open, limit, chat) in
-        [(of_sender, MAX_OPEN_OF_SENDER, None), (of_chat, MAX_OPEN_OF_CHAT, Some(new.chat))]
-    {
-        if open >= i64::from(limit) {
-            return Ok(Err(CreateReminderRefused::TooMany { limit, chat }));
-        }
+    if let Err(refused) = new.check(own.state.is_halted(), of_sender, of_chat) {
+        return Ok(Err(refused));
     }
     statement!(erase_ended!())
         .bind::<Binary, _>(Id(new.sender.uuid()))

@@ -19,7 +19,7 @@
 //! - [`attention`]: what waits for a human, in one list;
 //! - [`search`]: finding messages by their words;
 //! - [`work`]: open deliveries, as seen by those who are responsible for the agents;
-//! - [`push`]: push notifications of what happens to the tasks of A2A;
+//! - [`push`]: push notifications about A2A tasks;
 //! - [`foreign`]: what follows from messages of other organizations;
 //! - [`bulk_deletion`]: deleting many agents or chats with one request;
 //! - [`control`]: stopping agents in a chat, and interrupting them;

@@ -1,6 +1,7 @@
 //! Instants in queries and bodies.
 
 use domain::time::Timestamp;
+use http_wire::body::time;
 use http_wire::openapi::schema;
 use http_wire::query::QueryReader;
 use http_wire::strict_json::{ObjectReader, Rejected};
@@ -27,9 +28,7 @@ pub(crate) fn expires_at(
     body: &mut ObjectReader<'_>,
     description: &'static str,
 ) -> Result<Option<Timestamp>, Rejected> {
-    body.optional_text("expires_at", schema::instant().about(description), |text| {
-        Timestamp::parse(&text).ok_or("must be a time such as 2026-07-01T10:00:00Z")
-    })
+    body.optional_text("expires_at", schema::instant().about(description), time)
 }
 
 /// Parses an instant as clients write it: some do not escape the plus sign of the zone, which then

@@ -20,7 +20,7 @@ mod target;
 
 pub use address::Allowed;
 pub use mint::Mint;
-pub use request::{Client, Outgoing};
+pub use request::{Client, Outgoing, result_of};
 pub use resolve::{Resolve, SystemResolver};
 pub use rooms::{Group, Place, Rooms};
 pub use sender::Sender;

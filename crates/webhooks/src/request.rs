@@ -22,6 +22,7 @@ use hyper::client::conn::http1;
 use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use measure::WebhookResult;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
@@ -85,6 +86,15 @@ pub struct Outgoing<'u> {
     pub body: String,
     /// The time limit, from the connection to the response.
     pub time_limit: Duration,
+}
+
+/// What the figures count an answer as.
+pub const fn result_of(reply: &Reply) -> WebhookResult {
+    match reply {
+        reply if reply.is_success() => WebhookResult::Delivered,
+        Reply::Answered { .. } => WebhookResult::Refused,
+        Reply::Unanswered { .. } => WebhookResult::Unanswered,
+    }
 }
 
 /// Sends requests.

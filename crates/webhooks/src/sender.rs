@@ -16,12 +16,12 @@ use domain::webhook::{
     DueDelivery, DueEvent, EventDelivery, LEASE, Lease, Notice, Reply, RoomSearch, Settled, TakenEvent,
     Wakes, WebhookOwner, WebhookRoom, WebhookService,
 };
-use measure::{Outage, WebhookResult};
+use measure::Outage;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::request::Client;
+use crate::request::{Client, result_of};
 use crate::rooms::{Line, Rooms};
 use crate::stop::{Phase, Stop};
 
@@ -325,11 +325,7 @@ async fn deliver(
     if let Due::Message(due) = &*due {
         note(accounts, due.delivery.agent, &reply);
     }
-    measure::webhook_sent(match &reply {
-        reply if reply.is_success() => WebhookResult::Delivered,
-        Reply::Answered { .. } => WebhookResult::Refused,
-        Reply::Unanswered { .. } => WebhookResult::Unanswered,
-    });
+    measure::webhook_sent(result_of(&reply));
     let mut tries = 1;
     while let Err(error) = settle(webhooks, &due, reply.clone()).await {
         if tries == STORE_TRIES {

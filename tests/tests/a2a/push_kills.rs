@@ -34,7 +34,7 @@ fn known(receiver: &Receiver, task: Option<&Value>) -> Vec<String> {
     known
 }
 
-/// What happens while a server is down is told when it runs again.
+/// What happens while a server is down is sent when it runs again.
 #[tokio::test]
 async fn a_restart_loses_nothing() {
     let mut server = Server::start_alone(&[LOCAL]).await;
@@ -89,7 +89,7 @@ async fn a_request_of_a_killed_server_is_repeated() {
     assert_eq!(told(&receiver), ["task TASK_STATE_SUBMITTED"; 2]);
 }
 
-/// What happens on one server is told of a configuration that was made on the other, also when the other is dead.
+/// What happens on one server is sent for a configuration that was made on the other, also when the other is dead.
 #[tokio::test]
 async fn two_servers_tell_everything_at_least_once() {
     let mut fleet = Fleet::start(2, &[LOCAL]).await;

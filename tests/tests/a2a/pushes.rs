@@ -1,4 +1,4 @@
-//! Push notifications: what receivers are told, and who has them told.
+//! Push notifications: what receivers get, and who can configure them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,25 +22,25 @@ const GET: &str = "GetTaskPushNotificationConfig";
 const LIST: &str = "ListTaskPushNotificationConfigs";
 const DELETE: &str = "DeleteTaskPushNotificationConfig";
 
-/// The parameters of a text whose task is told to a URL.
+/// The parameters of a text with a push notification configuration.
 pub(crate) fn told_to(id: &str, url: &str) -> Value {
     let mut params = text(id, "Count");
     params["configuration"]["taskPushNotificationConfig"] = json!({"url": url});
     params
 }
 
-/// What a receiver was told.
+/// The notifications that a receiver got.
 pub(crate) fn told(receiver: &Receiver) -> Vec<String> {
     receiver.received().iter().map(|request| new_in(&request.json())).collect()
 }
 
-/// Waits until a receiver was told this.
+/// Waits until a receiver has got these notifications.
 pub(crate) async fn is_told(receiver: &Receiver, expected: &[&str]) {
     until("the receiver is not told", async || told(receiver).len() >= expected.len()).await;
     assert_eq!(told(receiver), expected);
 }
 
-/// A receiver is told the task and each change, in order, and recognizes the server.
+/// A receiver gets the task and each change, in order, and recognizes the server.
 #[tokio::test]
 async fn a_receiver_is_told_what_happens() {
     let server = Server::start_with(&[LOCAL]).await;
@@ -84,7 +84,7 @@ async fn a_receiver_is_told_what_happens() {
     assert!(log.contains("push.set") && !log.contains(token) && !log.contains(credentials), "{log}");
 }
 
-/// A task that is there already is told as it is; configurations are read, changed, and removed.
+/// The receiver of a task that exists gets it as it is then; configurations are read, changed, and removed.
 #[tokio::test]
 async fn callers_manage_their_configurations() {
     let server = Server::start_with(&[LOCAL]).await;
@@ -251,7 +251,7 @@ async fn receivers_fail_are_slow_and_go() {
     assert!(slow.received().iter().all(|request| request.json()["task"].is_object()));
 }
 
-/// What a caller can no longer read is not told, and nothing is told with a key that was revoked.
+/// What a caller can no longer read is not sent, and nothing is sent for a key that was revoked.
 #[tokio::test]
 async fn nothing_is_told_without_a_right() {
     let server = Server::start_with(&[LOCAL]).await;

@@ -6,7 +6,7 @@ use domain::webhook::WebhookUrl;
 use super::*;
 use crate::task::tests::{ann, asked, by_bot, message, tree};
 
-/// The task after so many answers.
+/// A task with this number of answers.
 fn task(status: DeliveryStatus, answers: u8) -> Tree {
     let answers = (2..2 + answers).map(|number| message(number, by_bot(), &[ann()], "Answer", Some(1)));
     tree(std::iter::once(asked(1, status, "")).chain(answers).collect())
@@ -16,7 +16,7 @@ fn known(sequence: i64, state: &str) -> Known {
     Known { sequence: Sequence::new(sequence), state: format!("TASK_STATE_{state}") }
 }
 
-/// What is told: its kind, and what the receiver knows then.
+/// The notifications that are sent: the kind of each, and what the receiver knows after it.
 fn told(tree: &Tree, known: Option<&Known>) -> Vec<(&'static str, Known)> {
     let kind = |event: &StreamResponse| match event {
         StreamResponse::Task(task) => {

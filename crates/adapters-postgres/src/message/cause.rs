@@ -109,7 +109,7 @@ pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The cause of what an agent writes. Values: the agent, and the chat.
+/// The cause of a message that an agent sends. The values are the agent and the chat.
 static OF_AGENT: LazyLock<String> = LazyLock::new(|| {
     let of_attempts = &*OF_ATTEMPTS;
     format!(
@@ -118,8 +118,8 @@ static OF_AGENT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The cause of what `agent` writes in the chat, in which it is; the place of the cause in a trace; and whether it may be
-/// foreign to the chat.
+/// The cause of a message that `agent`, which is in the chat, sends there; the place of the cause in a trace; and whether it
+/// may be foreign to the chat.
 pub(crate) async fn of_attempts_on(
     mut db: &Db,
     agent: AgentId,

@@ -92,8 +92,9 @@ const PLANS: &str = "(SELECT count(*) FROM locked) = ? AND (SELECT count(*) FROM
 /// The statement is a transaction of its own, and requests a durable commit like every other (`begin!`).
 const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
 
-/// In addition, no addressed agent may belong to an organization with the policy `hold` or an exceeded budget.
-static WRITE: LazyLock<String> = LazyLock::new(|| {
+/// Writes a batch if [`PLANS`] holds, and no addressed agent belongs to an organization with the policy `hold` or an exceeded
+/// budget.
+static WRITE_FULL: LazyLock<String> = LazyLock::new(|| {
     let (messages, deliveries, chats) =
         (&*insert::MESSAGES, &*insert::GUARDED_DELIVERIES, insert::UPDATE_CHATS);
     let (held, record) = (hold::HELD, hold::RECORD);
@@ -110,7 +111,7 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// In addition, no sender may have an attempt at work, no pair may be held, and no organization may have the policy `hold`.
+/// Writes a batch if [`PLANS`] holds, no sender has an open attempt, no pair is held, and no organization has the policy `hold`.
 static WRITE_SHORT: LazyLock<String> = LazyLock::new(|| {
     let (messages, deliveries, chats) =
         (&*insert::CAUSELESS_MESSAGES, insert::DELIVERIES, insert::UPDATE_CHATS);
@@ -180,7 +181,7 @@ async fn write_full_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<bool
     let messages = decided.outcomes.iter().flatten().collect::<Vec<&Appended>>();
     let addressed = foreign::addressed(messages.iter().flat_map(|appended| &appended.message.mentions));
     let over_budget = foreign::over_budget(messages.iter().map(|appended| &appended.exceeded));
-    let statement = statement::<(Text, Nullable<SqlUuid>, cause::Types, Nullable<Text>)>(WRITE.as_str());
+    let statement = statement::<(Text, Nullable<SqlUuid>, cause::Types, Nullable<Text>)>(WRITE_FULL.as_str());
     let statement = bind_versions(statement, decided)
         .bind::<Array<SqlUuid>, _>(addressed)
         .bind::<Array<SqlUuid>, _>(over_budget.clone())

@@ -34,15 +34,7 @@ async fn push_configurations_are_found_along_indexes() {
         watched.plans().await;
         let mut before = watched.read().await;
         walk(&world, &ann, PushTask { chat, first, agent: bot.id }, async |what| {
-            let read = watched.read().await - before;
-            let plans = watched.plans().await;
-            if read > 300 {
-                watched.faults.push(format!("{what} read {read} rows:\n{}", plans.join("\n")));
-            }
-            let whole = plans.iter().filter(|plan| watched.reads_all_of_something(plan));
-            let whole = whole.map(|plan| format!("{what}: {plan}")).collect::<Vec<_>>();
-            watched.faults.extend(whole);
-            before = watched.read().await;
+            watched.note(what, 300, &mut before).await;
         })
         .await;
         watched.is_analysed = true;

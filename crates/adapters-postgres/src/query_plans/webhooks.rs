@@ -32,21 +32,6 @@ impl Watched {
 }
 
 impl Watched {
-    /// Notes what was read since `before`, which is set again.
-    async fn note(&mut self, what: &'static str, rows: i64, before: &mut i64) {
-        let read = self.read().await - *before;
-        let plans = self.plans().await;
-        if read > rows {
-            self.faults.push(format!("{what} read {read} rows instead of {rows}:\n{}", plans.join("\n")));
-        }
-        // All that waits is counted, which is an index of its own.
-        let plans = plans.into_iter().filter(|_| what != "count what waits").collect::<Vec<_>>();
-        let whole = plans.iter().filter(|plan| self.reads_all_of_something(plan));
-        let whole = whole.map(|plan| format!("{what}: {plan}")).collect::<Vec<_>>();
-        self.faults.extend(whole);
-        *before = self.read().await;
-    }
-
     /// A log of which a tenth is of the organization.
     async fn fill_log(&self) {
         let statements = format!(

@@ -96,7 +96,7 @@ async fn state_on(mut db: &Db, room: Uuid) -> Result<State, Fault> {
     })
 }
 
-/// The sizes of the next messages of a room in bytes: those after a sequence and up to another one, at most so many.
+/// The sizes, in bytes, of the next messages of a room: at most `limit` of those after one sequence and up to another.
 async fn sizes_on(
     mut db: &Db,
     room: ChatId,

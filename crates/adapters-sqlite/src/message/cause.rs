@@ -67,8 +67,8 @@ pub(super) const BEGUN: &str = "processed_at IS NULL AND dead_at IS NULL AND cur
 /// The number is [`EXAMINED_DELIVERIES`].
 const LIMIT: &str = " LIMIT 100";
 
-/// The cause of what `agent` writes in the chat, in which it is; the place of the cause in a trace; and whether it may be
-/// foreign to the chat.
+/// The cause of a message that `agent`, which is in the chat, sends there; the place of the cause in a trace; and whether it
+/// may be foreign to the chat.
 pub(crate) fn of_attempts_on(
     connection: &mut SqliteConnection,
     agent: AgentId,

@@ -56,7 +56,7 @@ pub(super) fn index_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> R
     Ok(batch.step())
 }
 
-/// The sizes of the next messages of a room in bytes: those after a sequence and up to another one, at most so many.
+/// The sizes, in bytes, of the next messages of a room: at most `limit` of those after one sequence and up to another.
 fn sizes_on(
     connection: &mut SqliteConnection,
     room: ChatId,

@@ -6,8 +6,8 @@
 //! have gone on with its default. Everybody in the room sees the same items; the first answer counts.
 //!
 //! The list of open items also has the flagged work of the user's agents, the pending contact requests to the user, and the
-//! webhooks of the user's agents that fail or were disabled. None of these is stored as an item: each is there as long as its
-//! own record says so.
+//! webhooks of the user's agents that fail or were disabled. None of these is stored as an item: each is listed as long as
+//! its own record says that it waits.
 //!
 //! Invariant: an answer and the end of its item are one transaction ([`NewMessage::answers`](crate::message::NewMessage)),
 //! so an item is never shown as answered if its asker has not received the answer.

@@ -1,9 +1,8 @@
-//! Push notifications of A2A: a caller has what happens to its task sent to a URL.
+//! Push notifications about A2A tasks: the server reports what happens to a task to a URL that its caller has set.
 //!
-//! A [`PushConfig`] is one such wish. It says what its receiver knows of the task ([`Known`]), and a *sender*, one on each
-//! server, derives from the messages of the task what is new and sends it. Nothing is written when something happens: an
-//! event in the room of a configuration only makes it due, and a configuration that no event has told of is looked at from
-//! time to time.
+//! A [`PushConfig`] is one such URL of one task. It records what its receiver knows of the task ([`Known`]). A *sender*, one
+//! on each server, derives what is new from the messages of the task and sends it. When something happens, nothing is
+//! written: an event in the room of a configuration only makes it due. A task without events is read from time to time.
 //!
 //! Invariants: a configuration has at most one sender, among all servers, by its lease. A sender that died leaves its lease,
 //! which expires. What was delivered is stored after each notification, so each is sent at least once, and in order.

@@ -20,9 +20,9 @@ pub const FAILING_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a configuration stays after its task has ended. A task that has failed can still be completed.
 pub const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The shortest and the longest time until a task is read again of which no event tells: the longer nothing is new, the longer.
+/// The shortest time until a task without events is read again. It is longer, the longer nothing is new.
 pub const SHORTEST_REST: Duration = Duration::from_secs(5);
-/// See [`SHORTEST_REST`].
+/// The longest time until a task without events is read again.
 pub const LONGEST_REST: Duration = Duration::from_secs(5 * 60);
 
 /// A task at an agent: its first message and the chat.
@@ -98,9 +98,9 @@ words! {
         Gone = "gone",
         /// No request has succeeded for a day.
         Failing = "failing",
-        /// The caller cannot read the task any more, or no read of it has succeeded for a day.
+        /// The caller can no longer read the task, or no read of it has succeeded for a day.
         Unreadable = "unreadable",
-        /// The credential that made it is not valid any more.
+        /// The credential that made it is no longer valid.
         Revoked = "revoked",
         /// The task ended some time ago.
         Ended = "ended",
@@ -215,23 +215,22 @@ impl PushConfig {
     /// Records a step of its sender; the reason if it is to be removed.
     pub fn apply(&mut self, step: &PushStep, now: Timestamp) -> Option<PushRemoval> {
         let was_woken = self.leased_until.is_some_and(|until| self.next_at < until);
-        if let PushStep::Sent { known, is_final } = step {
-            if self.known.as_ref().is_none_or(|before| before.state != known.state) {
-                self.ended = is_final.map(|is_final| PushEnd { at: now, is_final });
-            }
-            self.known = Some(known.clone());
-            self.news_at = now;
-            self.succeed();
-            let until = now.plus(LEASE);
-            self.leased_until = Some(until);
-            if !was_woken {
-                self.next_at = until;
-            }
-            return None;
-        }
         self.leased_until = None;
         let pause = match step {
-            PushStep::Sent { .. } | PushStep::More => Duration::ZERO,
+            PushStep::Sent { known, is_final } => {
+                if self.known.as_ref().is_none_or(|before| before.state != known.state) {
+                    self.ended = is_final.map(|is_final| PushEnd { at: now, is_final });
+                }
+                self.known = Some(known.clone());
+                self.news_at = now;
+                self.succeed();
+                self.leased_until = Some(now.plus(LEASE));
+                if was_woken {
+                    return None;
+                }
+                LEASE
+            }
+            PushStep::More => Duration::ZERO,
             PushStep::Failed(reply) => {
                 let failing_for = self.fail(reply.to_string(), now);
                 if reply.is_gone() {

@@ -42,7 +42,7 @@ words! {
         SenderLeft = "sender_left",
         /// Its sender, or the owner of that agent, is disabled.
         SenderDisabled = "sender_disabled",
-        /// Its sender is an agent that has no valid API key any more.
+        /// Its sender is an agent that no longer has a valid API key.
         NoKey = "no_key",
     }
 

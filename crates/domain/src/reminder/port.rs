@@ -55,6 +55,22 @@ pub struct NewReminder {
 }
 
 impl NewReminder {
+    /// Checks the standing of the sender and the numbers of open reminders. `is_halted` is set if the sender is stopped or
+    /// paused in the chat; `of_sender` and `of_chat` are the numbers without this one.
+    ///
+    /// # Errors
+    /// [`CreateReminderRefused::Stopped`] for a halted agent, otherwise [`CreateReminderRefused::TooMany`].
+    pub fn check(&self, is_halted: bool, of_sender: i64, of_chat: i64) -> Result<(), CreateReminderRefused> {
+        if is_halted && self.sender.agent().is_some() {
+            return Err(CreateReminderRefused::Stopped);
+        }
+        let counts = [(of_sender, MAX_OPEN_OF_SENDER, None), (of_chat, MAX_OPEN_OF_CHAT, Some(self.chat))];
+        match counts.into_iter().find(|(open, limit, _)| *open >= i64::from(*limit)) {
+            Some((_, limit, chat)) => Err(CreateReminderRefused::TooMany { limit, chat }),
+            None => Ok(()),
+        }
+    }
+
     /// The reminder right after its creation. `observed` is the cause by the attempts of a sending agent, with the place
     /// of that cause in a trace, and whether it is foreign to the chat.
     pub fn into_reminder(self, observed: Option<(Cause, Option<TraceParent>, bool)>) -> Reminder {
@@ -192,4 +208,40 @@ pub trait ReminderRepository: Send + Sync {
 
     /// Erases at most `limit` reminders that have ended at `before` or earlier; returns their number.
     async fn forget_reminders(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::id::{AgentId, UserId};
+
+    #[test]
+    fn a_new_reminder_needs_a_sender_at_work_and_a_free_place() {
+        let (agent, chat) =
+            (ParticipantId::Agent(AgentId::new(Uuid::from_u128(3))), ChatId::new(Uuid::from_u128(2)));
+        let new = |sender| NewReminder {
+            id: ReminderId::new(Uuid::from_u128(1)),
+            chat,
+            sender,
+            sender_handle: "ann".to_owned(),
+            content: "well?".to_owned(),
+            mentions: Vec::new(),
+            first_at: Timestamp::from_micros(1),
+            every: None,
+            cause: Cause::None,
+            traceparent: None,
+            follows_foreign: false,
+            keyed: None,
+            now: Timestamp::from_micros(0),
+        };
+        let (of_agent, of_human) = (new(agent), new(ParticipantId::User(UserId::NIL)));
+        let too_many = |limit, chat| Err(CreateReminderRefused::TooMany { limit, chat });
+        assert_eq!(of_agent.check(false, 99, 499), Ok(()));
+        assert_eq!(of_agent.check(false, 100, 499), too_many(100, None));
+        assert_eq!(of_agent.check(false, 99, 500), too_many(500, Some(chat)));
+        assert_eq!(of_agent.check(true, 100, 500), Err(CreateReminderRefused::Stopped));
+        assert_eq!(of_human.check(true, 99, 499), Ok(()), "a stop is for agents");
+    }
 }

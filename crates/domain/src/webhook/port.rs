@@ -454,9 +454,8 @@ pub trait WebhookRepository: Send + Sync {
     async fn webhook_backlog(&self) -> Result<Backlog, StoreError>;
 
     /// At most `limit` deliveries that ended at `before` or earlier, or before the `kept` newest ones of their agent began, or
-    /// are about earlier entries than the `kept` newest ones of their organization.
-    /// The latest one of a room with open messages is kept, and so is one whose open message was offered again: otherwise, these
-    /// messages would be sent again.
+    /// are about earlier entries than the `kept` newest ones of their organization. The latest one of a room with open messages
+    /// is kept, and so is one whose open message was offered again: otherwise, these messages would be sent again.
     async fn old_webhook_deliveries(
         &self,
         before: Timestamp,

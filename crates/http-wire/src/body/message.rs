@@ -90,8 +90,8 @@ impl FromBody for SendMessageBody {
     }
 }
 
-/// Reads a time.
-fn time(text: String) -> Result<Timestamp, &'static str> {
+/// Reads a time with its zone.
+pub fn time(text: String) -> Result<Timestamp, &'static str> {
     Timestamp::parse(&text).ok_or("must be a time such as 2026-07-01T10:00:00Z")
 }
 

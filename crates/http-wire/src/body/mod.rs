@@ -12,5 +12,5 @@ pub use board::{ChangeTaskBody, CreateTaskBody, SetGoalBody};
 pub use chat::{CreateChatBody, RenameChatBody};
 pub use contact::{AddContactBody, RemoveContactBody, ResolveBody, RespondBody, SendRequestBody};
 pub use memory::StoreMemoryBody;
-pub use message::{EditMessageBody, MAX_MENTIONS, SendMessageBody, in_reply_to};
+pub use message::{EditMessageBody, MAX_MENTIONS, SendMessageBody, in_reply_to, time};
 pub use participant::AddParticipantBody;

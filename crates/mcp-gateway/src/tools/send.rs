@@ -12,7 +12,7 @@ use domain::message::{
 };
 use domain::reminder::{Recurrence, ScheduleText};
 use domain::time::Timestamp;
-use http_wire::body::MAX_MENTIONS;
+use http_wire::body::{MAX_MENTIONS, time};
 use http_wire::error::render::note;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::idempotent::fingerprint;
@@ -84,8 +84,7 @@ const DELIVER_AT: Schema = instant().about("Send it later. `to` may then name yo
 const EVERY: Schema = text().about("Repeat it: an RFC 5545 rule such as FREQ=DAILY;COUNT=3.");
 
 fn schedule(body: &mut ObjectReader<'_>) -> Result<Schedule, Rejected> {
-    let read = |text: String| Timestamp::parse(&text).ok_or("must be a time such as 2026-07-01T10:00:00Z");
-    let deliver_at = body.text_if_given("deliver_at", DELIVER_AT, read);
+    let deliver_at = body.text_if_given("deliver_at", DELIVER_AT, time);
     let every = body.text_if_given("every", EVERY, |text| Recurrence::parse(&text));
     Ok(Schedule { deliver_at: deliver_at?, every: every? })
 }
@@ -206,7 +205,7 @@ async fn sender_of(
     let _permit = session.may_read().await?;
     let found = session.services().messages.find(agent, room, message).await?;
     let found = found.filter(|found| found.sender != ParticipantId::Agent(agent.agent)).ok_or_else(|| {
-        let said = "No message of another to you in this room has this id. Use the id from inbox_next, or name the recipient in `to`.";
+        let said = "No message from someone else to you in this room has this id. Use the id from inbox_next, or name the recipient in `to`.";
         ApiError::new(ErrorCode::NotFound, said)
     })?;
     let id = Some(found.sender.to_string());

@@ -131,7 +131,7 @@ pub async fn callers_keep_configurations(world: World) {
     assert_eq!(world.stores.all.push_chats().await.unwrap(), [chat]);
 }
 
-/// A task has a few, and a user a bounded number of those whose task has not ended.
+/// The configurations of a task are limited, and so are those of a user for tasks that have not ended.
 pub async fn configurations_are_limited(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let first = task(&world, &ann, chat, &bot).await;
@@ -158,7 +158,7 @@ pub async fn configurations_are_limited(world: World) {
     set(&world, &ann, another, "one").await;
 }
 
-/// It is due when it is made, after an event, and some time later; one sender has it at a time.
+/// A configuration is due when it is made, after an event, and after a while; one sender has it at a time.
 pub async fn one_sender_has_a_lease(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let task = task(&world, &ann, chat, &bot).await;
@@ -274,7 +274,7 @@ pub async fn configurations_end_with_what_they_belong_to(world: World) {
     assert_eq!(world.stores.all.push_chats().await.unwrap(), []);
 }
 
-/// Users with many that are due leave places to others.
+/// Users with many due configurations leave places to others.
 pub async fn users_take_turns(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let ben = world.user("ben").await;

@@ -97,7 +97,7 @@ pub async fn dead_work_waits_only_if_nobody_has_ended_it(world: World) {
     assert_eq!(lines(&world, ann.caller, Some(AttentionState::Open)).await, []);
 }
 
-/// The webhooks of which a user is told.
+/// The webhooks on the attention list of a user.
 async fn failing(world: &World, user: &TestUser) -> Vec<FailingWebhook> {
     let lines = lines(world, user.caller, Some(AttentionState::Open)).await.into_iter();
     let webhook = |line| if let AttentionLine::Webhook(webhook) = line { Some(webhook) } else { None };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use domain::caller::UserCaller;
 use domain::id::ReminderId;
+use domain::message::with_handles;
 use domain::page::{PageRequest, Slice};
 use domain::reminder::{CancelReminderError, Reminder, ReminderFilter, ReminderService, ReminderState};
 use http_wire::view::ReminderView;
@@ -105,9 +106,7 @@ fn as_json(reminder: &Reminder) -> Value {
 }
 
 fn as_cells(reminder: &Reminder, times: &Times) -> Vec<String> {
-    let text = reminder.mentions.iter().fold(reminder.content.clone(), |text, mention| {
-        text.replace(&mention.marker(), &format!("@{}", mention.handle))
-    });
+    let text = with_handles(&reminder.content, &reminder.mentions);
     let end = reminder.ended.map(|(end, _)| end.as_str());
     vec![
         reminder.id.to_string(),
