@@ -167,11 +167,12 @@ async fn behind_a_trusted_proxy_only_the_one_who_guesses_is_shut_out() {
         let headers = [("x-api-key", guess.as_str()), ("x-forwarded-for", address)];
         status(&server, "/api/v1/agent/me", &headers).await
     };
-    let mut last = 401;
-    for guess in 0..50 {
-        last = from("192.0.2.1", guess).await;
+    let mut guess = 0;
+    while from("192.0.2.1", guess).await == 401 {
+        guess += 1;
+        assert!(guess < 50, "nobody stops the guesses");
     }
-    assert_eq!((last, from("192.0.2.2", 50).await), (429, 401));
+    assert_eq!(from("192.0.2.2", 50).await, 401);
 }
 
 /// The default limits allow many requests in flight.
