@@ -150,23 +150,24 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first, 
   ];
 }
 
-for (const colorScheme of ["light", "dark"]) {
-  for (const width of [1280, 390]) {
-    test(`axe_finds_nothing: ${colorScheme}, ${width} px`, async t => {
-      const it = await world(t, { viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce" });
-      const made = await scene(it.server);
-      const faults = [];
-      let isIn = false;
-      for (const [name, show, isOut] of screens(it, made)) {
-        if (!isOut && !isIn) { await logIn(it); isIn = true; }
-        await show(it.page);
-        for (const fault of await violations(it.page)) faults.push(`${name}: ${fault}`);
-        if (!(await reflows(it.page))) faults.push(`${name}: scrolls sideways`);
-      }
-      assert.deepEqual(faults, []);
-      assertClean(it.seen);
-    });
-  }
+// Each scheme and each width once; in the long form, all pairs of them.
+const looks = [["light", 1280], ["dark", 390]];
+if (process.env.PARLANCE_TEST_FULL) looks.push(["light", 390], ["dark", 1280]);
+for (const [colorScheme, width] of looks) {
+  test(`axe_finds_nothing: ${colorScheme}, ${width} px`, async t => {
+    const it = await world(t, { viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce" });
+    const made = await scene(it.server);
+    const faults = [];
+    let isIn = false;
+    for (const [name, show, isOut] of screens(it, made)) {
+      if (!isOut && !isIn) { await logIn(it); isIn = true; }
+      await show(it.page);
+      for (const fault of await violations(it.page)) faults.push(`${name}: ${fault}`);
+      if (!(await reflows(it.page))) faults.push(`${name}: scrolls sideways`);
+    }
+    assert.deepEqual(faults, []);
+    assertClean(it.seen);
+  });
 }
 
 test("wider_text_spacing_cuts_nothing_off", async t => {
