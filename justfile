@@ -1,6 +1,6 @@
 # Every line calls cargo or a script; nothing lives only here.
 
-# What CI checks before the tests: formatting, lints, documentation of the code, and dependencies.
+# What CI checks before the tests: formatting, lints, and dependencies.
 check:
     scripts/check
 
