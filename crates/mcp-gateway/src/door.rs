@@ -111,7 +111,7 @@ fn noted(mut answer: HttpResponse) -> HttpResponse {
 /// Checks that the text is JSON within the limits of all bodies, so that only what is no message of the protocol is left to
 /// its library.
 fn check(text: &Bytes) -> Result<(), ErrorData> {
-    strict_json::check(text).map_err(|error| ErrorData::parse_error(failure::text(&error), None))
+    strict_json::check(text).map_err(|error| failure::parse_error(&error))
 }
 
 /// The message, with the headers that the protocol defines.

@@ -2,6 +2,7 @@
 
 use http_wire::error::render::note;
 use http_wire::error::{ApiError, ErrorCode};
+use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
@@ -13,6 +14,19 @@ pub(crate) fn result(error: &ApiError) -> CallToolResult {
 
 /// What went wrong, where, and what to do next.
 pub(crate) fn text(error: &ApiError) -> String {
+    let has_no_attempt = error.details().iter().any(|(pointer, _)| pointer.ends_with("processing_attempt"));
+    let next = if has_no_attempt { Some(NO_ATTEMPT) } else { next_step(error.code()) };
+    let next = next.map(|next| format!("\n{next}")).unwrap_or_default();
+    format!("{} ({}){}{next}", error.message(), error.code().as_str(), faults(error))
+}
+
+/// The error of a body that is no message of the protocol: a client reads it, not a model with a tool to call.
+pub(crate) fn parse_error(error: &ApiError) -> ErrorData {
+    ErrorData::parse_error(format!("{}{}", error.message(), faults(error)), None)
+}
+
+/// A line for each fault, with its place.
+fn faults(error: &ApiError) -> String {
     let faults = error.details().iter().map(|(pointer, fault)| {
         let fault = match fault {
             Value::Array(faults) => {
@@ -23,10 +37,7 @@ pub(crate) fn text(error: &ApiError) -> String {
         };
         format!("\n- {}: {fault}", argument(pointer))
     });
-    let has_no_attempt = error.details().iter().any(|(pointer, _)| pointer.ends_with("processing_attempt"));
-    let next = if has_no_attempt { Some(NO_ATTEMPT) } else { next_step(error.code()) };
-    let next = next.map(|next| format!("\n{next}")).unwrap_or_default();
-    format!("{} ({}){}{next}", error.message(), error.code().as_str(), faults.collect::<String>())
+    faults.collect()
 }
 
 /// What to do if a message was finished already, or not taken.

@@ -21,7 +21,7 @@ pub enum WebhookUrlFault {
     #[error("must begin with https://; the server accepts http:// only with webhooks_allow_private")]
     NotEncrypted,
     /// Its host is an address that the server sends nothing to.
-    #[error("must not name a private, local, or reserved address")]
+    #[error("must not name a private, local, or reserved address, except those in webhooks_allow_private")]
     Private,
 }
 
