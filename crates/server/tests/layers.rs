@@ -45,6 +45,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
     ("e2e", &["testkit"]),
     ("bench", &["adapters-postgres", "adapters-sqlite", "domain", "e2e", "testkit"]),
     ("guard", &["domain", "http-agent", "http-human", "http-wire", "testkit", "ws-gateway"]),
+    ("parlance-fuzz", &["domain", "http-wire", "ws-gateway"]),
 ];
 
 /// The other crates that the domain may use. `serde` is for the bus between nodes
