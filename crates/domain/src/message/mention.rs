@@ -60,12 +60,34 @@ impl Mention {
 
 /// A text with `@handle` for each marker of these mentions.
 pub fn with_handles(text: &str, mentions: &[Mention]) -> String {
-    if !text.contains("@[[") {
-        return text.to_owned();
+    with_markers_as(text, mentions, |mention| &mention.handle)
+}
+
+/// A text with `@name` for each marker of these mentions.
+pub fn with_names(text: &str, mentions: &[Mention]) -> String {
+    with_markers_as(text, mentions, |mention| &mention.name)
+}
+
+/// Reads the text once, so that nothing that is shown for a marker is taken for another one.
+fn with_markers_as(text: &str, mentions: &[Mention], shown: impl Fn(&Mention) -> &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("@[[") {
+        let marker = rest.get(at..at + Mention::MARKER_BYTES).filter(|marker| marker.ends_with("]]"));
+        let id = marker.map(|marker| &marker[3..marker.len() - 2]).and_then(AccountId::parse);
+        let mention = id.and_then(|id| mentions.iter().find(|mention| AccountId::from(mention.id) == id));
+        out.push_str(&rest[..=at]);
+        let length = match mention {
+            Some(mention) => {
+                out.push_str(shown(mention));
+                Mention::MARKER_BYTES
+            }
+            None => 1,
+        };
+        rest = &rest[at + length..];
     }
-    mentions.iter().fold(text.to_owned(), |text, mention| {
-        text.replace(&mention.marker(), &format!("@{}", mention.handle))
-    })
+    out.push_str(rest);
+    out
 }
 
 /// The reason for refusing the mentions of a message. `index` counts from 0 in the request.

@@ -47,7 +47,7 @@ pub use guard::{
 };
 pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use later::NewText;
-pub use mention::{Mention, MentionError, MentionKind, RequestedMention, with_handles};
+pub use mention::{Mention, MentionError, MentionKind, RequestedMention, with_handles, with_names};
 pub use model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 pub use pair::{CheckPair, MaxPairMessages, PAIR_WINDOW, Pair, pair_since};
 pub use port::{

@@ -131,3 +131,31 @@ fn a_text_that_is_sent_later_may_mention_its_sender() {
     assert_eq!(later(&[reference(BOT)]), Err(MentionError::Required));
     assert_eq!(resolved(&[by_id(BOT)]), Err(MentionError::SelfMention { index: 0 }), "only later");
 }
+
+#[test]
+fn markers_are_shown_as_names_once() {
+    let mention = |id: ParticipantId, name: &str| Mention {
+        id,
+        handle: "ann/bot".to_owned(),
+        name: name.to_owned(),
+        kind: MentionKind::Mention,
+    };
+    let (bot, other) = (mention(BOT, "Bot"), mention(OTHER, "Other"));
+    let (marker, unknown) = (bot.marker(), mention(ANN, "").marker());
+    let mentions = [bot, other];
+    for (text, shown) in [
+        ("no marker @[[".to_owned(), "no marker @[[".to_owned()),
+        (marker.clone(), "@Bot".to_owned()),
+        (format!("{marker}{marker}é"), "@Bot@Boté".to_owned()),
+        (marker.to_uppercase(), "@Bot".to_owned()),
+        (format!("@[[{marker}]]"), "@[[@Bot]]".to_owned()),
+        (format!("@\\[[{BOT}]] {unknown}"), format!("@\\[[{BOT}]] {unknown}")),
+        (format!("@[[{}é]]", "x".repeat(35)), format!("@[[{}é]]", "x".repeat(35))),
+    ] {
+        assert_eq!(with_names(&text, &mentions), shown, "{text}");
+    }
+    assert_eq!(with_handles(&marker, &mentions), "@ann/bot");
+    // What an old name contains is no marker.
+    let tricky = [mention(BOT, &mentions[1].marker()), mentions[1].clone()];
+    assert_eq!(with_names(&marker, &tricky), format!("@{}", mentions[1].marker()));
+}
