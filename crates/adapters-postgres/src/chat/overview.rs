@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{ChatFilter, ChatOverview};
-use domain::id::ChatId;
+use domain::id::{ChatId, Sequence};
 use uuid::Uuid;
 
 use super::load::{CHAT_COLUMNS, SqlChat};
@@ -12,8 +12,8 @@ use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
 
-type SqlOverview = (SqlChat, Nullable<Text>, BigInt, BigInt, BigInt);
-type OverviewRow = (ChatRow, Option<String>, i64, i64, i64);
+type SqlOverview = (SqlChat, Nullable<Text>, BigInt, BigInt, BigInt, BigInt);
+type OverviewRow = (ChatRow, Option<String>, i64, i64, i64, i64);
 
 /// The chats before an id that match the condition, newest first. The values are those of the
 /// condition, the id, and the limit.
@@ -21,7 +21,7 @@ fn text(condition: &str) -> String {
     format!(
         "SELECT {CHAT_COLUMNS}, organizations.name, (SELECT count(*) FROM participants \
          WHERE participants.chat_id = chats.id AND participants.left_at IS NULL), \
-         chats.last_sequence - chats.deleted_messages, chats.content_bytes \
+         chats.last_sequence, chats.deleted_messages, chats.content_bytes \
          FROM chats LEFT JOIN organizations ON organizations.id = chats.organization_id \
          WHERE {condition} AND chats.id < ? AND chats.deleted_at IS NULL ORDER BY chats.id DESC LIMIT ?"
     )
@@ -48,12 +48,13 @@ pub(super) async fn overview_on(
     }
     let before = before.map_or(Uuid::max(), ChatId::uuid);
     let asked = asked.bind::<SqlUuid, _>(before).bind::<BigInt, _>(i64::from(limit));
-    let overview = |(chat, organization, participants, messages, bytes): OverviewRow| {
+    let overview = |(chat, organization, participants, last_sequence, deleted, bytes): OverviewRow| {
         Ok(ChatOverview {
             chat: chat.into_chat()?,
             organization,
             participants: participants.cast_unsigned(),
-            messages: messages.cast_unsigned(),
+            messages: (last_sequence - deleted).cast_unsigned(),
+            last_sequence: Sequence::new(last_sequence),
             bytes: bytes.cast_unsigned(),
         })
     };

@@ -13,16 +13,17 @@ use uuid::Uuid;
 use super::load::{Records, part_on};
 use super::sequences::{SequenceRange, count_on, sequences_on};
 use super::tree::{count_of_tree_on, sequences_of_tree_on};
-use crate::chat::load::standing_on;
+use crate::chat::load::{chat_on, standing_on};
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::chats;
 use crate::statement::statement;
 
+/// The history that `viewer` sees; without a viewer, access is not checked.
 pub(super) async fn history_on(
     db: &Db,
-    viewer: ParticipantId,
+    viewer: Option<ParticipantId>,
     chat: ChatId,
     filter: HistoryFilter,
     page: &PageRequest,
@@ -64,9 +65,15 @@ pub(super) async fn history_on(
         let (total, sequences) = try_join(total, sequences).await?;
         Ok((floor, total, sequences))
     };
+    let is_visible = async {
+        Ok::<_, Fault>(match viewer {
+            Some(viewer) => standing_on(db, viewer, chat).await?.may_read(),
+            None => chat_on(db, chat).await?.is_some(),
+        })
+    };
     // Callers without access are rare, so the reads run concurrently.
-    let (standing, (floor, total, mut sequences)) = try_join(standing_on(db, viewer, chat), found).await?;
-    if !standing.may_read() {
+    let (is_visible, (floor, total, mut sequences)) = try_join(is_visible, found).await?;
+    if !is_visible {
         return Ok(None);
     }
     let limit = page.slice.limit() as usize;

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 use domain::chat::{ChatFilter, ChatOverview};
-use domain::id::ChatId;
+use domain::id::{ChatId, Sequence};
 use uuid::Uuid;
 
 use super::row::ChatRow;
@@ -28,8 +28,9 @@ type SqlOverview = (
     BigInt,
     BigInt,
     BigInt,
+    BigInt,
 );
-type OverviewRow = (ChatRow, Option<String>, i64, i64, i64);
+type OverviewRow = (ChatRow, Option<String>, i64, i64, i64, i64);
 
 /// The chats before an id that match a condition, newest first. The values are those of the
 /// condition, the id, and the limit.
@@ -41,7 +42,7 @@ macro_rules! chats_where {
                  chats.updated_at, chats.last_message_at, chats.respond_within, chats.max_hops, organizations.name, \
                  (SELECT count(*) FROM participants INDEXED BY participants_of_account \
                   WHERE participants.chat_id = chats.id AND participants.left_at IS NULL), \
-                 chats.last_sequence - chats.deleted_messages, chats.content_bytes \
+                 chats.last_sequence, chats.deleted_messages, chats.content_bytes \
                  FROM chats LEFT JOIN organizations ON organizations.id = chats.organization_id \
                  WHERE ",
                 $condition,
@@ -82,12 +83,13 @@ pub(super) fn overview_on(
             .bind::<BigInt, _>(limit)
             .load(connection)?,
     };
-    let overview = |(chat, organization, participants, messages, bytes): OverviewRow| {
+    let overview = |(chat, organization, participants, last_sequence, deleted, bytes): OverviewRow| {
         Ok(ChatOverview {
             chat: chat.into_chat()?,
             organization,
             participants: participants.cast_unsigned(),
-            messages: messages.cast_unsigned(),
+            messages: (last_sequence - deleted).cast_unsigned(),
+            last_sequence: Sequence::new(last_sequence),
             bytes: bytes.cast_unsigned(),
         })
     };

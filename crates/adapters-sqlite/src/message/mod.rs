@@ -129,7 +129,16 @@ impl MessageRepository for SqliteStore {
         filter: HistoryFilter,
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError> {
-        self.read(move |connection| history::history_on(connection, viewer, chat, filter, page)).await
+        self.read(move |connection| history::history_on(connection, Some(viewer), chat, filter, page)).await
+    }
+
+    async fn history_unchecked(
+        &self,
+        chat: ChatId,
+        filter: HistoryFilter,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError> {
+        self.read(move |connection| history::history_on(connection, None, chat, filter, page)).await
     }
 
     async fn surroundings(

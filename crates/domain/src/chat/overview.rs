@@ -1,7 +1,7 @@
 //! Chats for operators, of any participants.
 
 use super::model::Chat;
-use crate::id::{ChatId, OrganizationId, ParticipantId};
+use crate::id::{ChatId, OrganizationId, ParticipantId, Sequence};
 
 /// The chats that the operator requests; deleted ones are never included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +27,8 @@ pub struct ChatOverview {
     pub participants: u64,
     /// The number of texts and events.
     pub messages: u64,
+    /// The sequence of its newest message, deleted ones included; 0 if there was none.
+    pub last_sequence: Sequence,
     /// The bytes of their content, as plans count them.
     pub bytes: u64,
 }

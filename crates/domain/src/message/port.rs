@@ -370,6 +370,14 @@ pub trait MessageRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError>;
 
+    /// As [`Self::history`], for the operator: access is not checked. `None` if the chat was deleted.
+    async fn history_unchecked(
+        &self,
+        chat: ChatId,
+        filter: HistoryFilter,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError>;
+
     /// At most `limit` messages and events of the chat next to an anchor. For messages around it,
     /// the anchor itself is included whatever the filter says.
     async fn surroundings(

@@ -90,7 +90,7 @@ pub async fn all_chats_are_listed_newest_first(world: World) {
     let with_bot = listed(ChatFilter::Participant(at(&bot)), 1).await;
     assert_eq!(ids(&with_bot), [second, first]);
     let one = listed(ChatFilter::One(first), 1).await.pop().unwrap();
-    assert_eq!((one.participants, one.messages), (2, 1));
+    assert_eq!((one.participants, one.messages, one.last_sequence.get()), (2, 1, 2));
     assert_eq!(one.bytes, with_bot[1].bytes);
     assert!(one.bytes > 0);
     assert_eq!(Some(one.chat), world.chats.find(ann.caller, first).await.ok());

@@ -145,7 +145,7 @@ fn unread(cause: domain::store::StoreError) -> Failure {
 }
 
 fn as_json(overview: &ChatOverview) -> Value {
-    let ChatOverview { chat, organization, participants, messages, bytes } = overview;
+    let ChatOverview { chat, organization, participants, messages, bytes, .. } = overview;
     json!({
         "id": chat.id.to_string(),
         "title": chat.title,
