@@ -18,6 +18,7 @@
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
 //! - [`attention`]: what waits for a human, in one list;
 //! - [`search`]: finding messages by their words;
+//! - [`transcript`]: a chat as one document;
 //! - [`work`]: open deliveries, as seen by those who are responsible for the agents;
 //! - [`push`]: push notifications about A2A tasks;
 //! - [`foreign`]: what follows from messages of other organizations;
@@ -86,6 +87,7 @@ pub mod store;
 pub mod tally;
 pub mod text;
 pub mod time;
+pub mod transcript;
 pub mod usage;
 pub mod webhook;
 mod words;

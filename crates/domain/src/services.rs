@@ -35,6 +35,7 @@ use crate::reminder::{ReminderRepository, ReminderService};
 use crate::search::{IndexQueue, IndexedEvents, SearchRepository, SearchService};
 use crate::secret::SecretRepository;
 use crate::status::StatusRepository;
+use crate::transcript::TranscriptService;
 use crate::usage::{Prices, UsageRepository, UsageService};
 use crate::webhook::{
     OrganizationWebhookRepository, WebhookEvents, WebhookMint, WebhookPorts, WebhookRepository,
@@ -187,6 +188,8 @@ pub struct Services {
     pub attention: Arc<AttentionService>,
     /// Searching messages.
     pub search: Arc<SearchService>,
+    /// Chats as documents.
+    pub transcripts: Arc<TranscriptService>,
     /// The work that agents owe.
     pub work: Arc<WorkService>,
     /// What organizations let their agents use.
@@ -348,6 +351,12 @@ impl Services {
             reminders: Arc::new(reminders),
             attention: Arc::new(attention),
             search: Arc::new(SearchService::new(store.clone(), to_index, clock.clone())),
+            transcripts: Arc::new(TranscriptService::new(
+                store.clone(),
+                store.clone(),
+                store.clone(),
+                clock.clone(),
+            )),
             boards: Arc::new(boards),
             bulk_deletions: Arc::new(bulk_deletions),
             files: Arc::new(files),

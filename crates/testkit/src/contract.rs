@@ -277,7 +277,7 @@ macro_rules! contract_tests {
             edits_race_with_the_index,
         }
         $crate::contract_tests! { @area $make, history:
-            history_is_filtered_by_kind, a_position_remembers_since_when, an_instant_is_found_among_gaps,
+            history_is_filtered_by_kind, a_position_remembers_since_when, an_instant_is_found_among_gaps, an_operator_reads_the_history_of_any_room,
             surroundings_of_a_message, surroundings_of_an_instant,
             heavy_messages_end_a_page_early, long_errors_are_cut_where_they_are_shown,
             every_list_is_exact_while_eight_write,

@@ -96,6 +96,8 @@ words! {
         ChatMaxHopsSet = "chat.max_hops_set",
         /// A chat was deleted.
         ChatDeleted = "chat.deleted",
+        /// A transcript of a chat was made; the detail is its format, and the sequence of its newest message.
+        ChatExported = "chat.exported",
         /// The agents of a chat were stopped.
         ChatStopped = "chat.stopped",
         /// The agents of a chat play again.

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::archive::{Table, Value};
+use domain::audit::{AuditAction, AuditFilter, AuditScope, RecordedActor};
 use domain::delivery::{DeliveryFilter, DeliveryStep, FailureText, SHOWN_ERROR_BYTES};
 use domain::id::{ChatId, MessageId, ParticipantId, RecordId, Sequence};
 use domain::message::{
-    Anchor, HistoryFilter, Kinds, Message, MessageKind, Surroundings, SurroundingsRefused,
+    Anchor, HistoryFilter, Kinds, Message, MessageKind, ReadMessagesError, Surroundings, SurroundingsRefused,
 };
 use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position, Slice};
 use domain::ports::Clock;
+use domain::transcript::{TranscriptFormat, TranscriptReader};
 
 use super::messages::{ann_and_bot, first, thought};
 use crate::{TestAgent, TestUser, World};
@@ -124,6 +126,72 @@ pub async fn an_instant_is_found_among_gaps(world: World) {
             "{step}"
         );
     }
+}
+
+/// Of rooms in which nobody is any more, too; not of deleted ones. A transcript has what the operator reads.
+pub async fn an_operator_reads_the_history_of_any_room(world: World) {
+    let (ann, bot, chat, ids) = mixed(&world, 7).await;
+    for place in [2, 7] {
+        world.messages.delete(ann.caller, chat, ids[place - 1]).await.unwrap();
+    }
+    let filter = HistoryFilter { oldest_first: true, ..HistoryFilter::default() };
+    let viewer = ParticipantId::User(ann.id);
+    let (mut after, mut seen) = (None, Vec::new());
+    loop {
+        let own = world.stores.messages.history(viewer, chat, filter, part(after.clone(), 2)).await.unwrap();
+        let any = world.stores.messages.history_unchecked(chat, filter, part(after, 2)).await.unwrap();
+        assert_eq!(any, own);
+        let page = any.unwrap();
+        seen.extend(places(&page.rows));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, [1, 3, 4, 5, 6]);
+
+    let ben = world.user("ben").await;
+    let (own, stranger) = (TranscriptReader::User(ann.caller), TranscriptReader::User(ben.caller));
+    for format in TranscriptFormat::ALL {
+        let operators = transcript(&world, TranscriptReader::Operator, chat, format).await.unwrap();
+        assert_eq!(transcript(&world, own, chat, format).await, Some(operators));
+        assert_eq!(transcript(&world, stranger, chat, format).await, None);
+    }
+    let exported =
+        AuditFilter { action: Some(AuditAction::ChatExported), ..AuditFilter::of(AuditScope::Everything) };
+    let entries = world.audit.list(exported, first(10)).await.unwrap().rows;
+    assert_eq!(entries.len(), 6);
+    assert_eq!(entries.iter().filter(|entry| entry.actor == RecordedActor::Operator).count(), 3);
+    assert!(entries.iter().all(|entry| entry.organization == Some(ann.caller.organization)));
+    assert_eq!(entries[0].detail.as_deref(), Some("html, messages up to 7"));
+
+    // Whoever cannot read the room any more gets no further pages.
+    let mut begun = world.transcripts.begin(own, chat, TranscriptFormat::Jsonl).await.unwrap();
+    world.chats.remove_participant(bot.caller, chat, bot.id).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, ann.id).await.unwrap();
+    assert!(matches!(begun.next().await, Err(ReadMessagesError::ChatNotFound)));
+    let left = world.stores.messages.history_unchecked(chat, filter, part(None, 9)).await.unwrap();
+    assert_eq!(left.map(|page| page.rows.len()), Some(5));
+    let gone = world.chat(ann.caller, &[]).await;
+    world.chats.delete(ann.caller, gone).await.unwrap();
+    assert_eq!(world.stores.messages.history_unchecked(gone, filter, part(None, 9)).await.unwrap(), None);
+    assert_eq!(transcript(&world, TranscriptReader::Operator, gone, TranscriptFormat::Html).await, None);
+}
+
+/// All of a transcript; `None` if the room does not exist for the reader.
+async fn transcript(
+    world: &World,
+    reader: TranscriptReader,
+    chat: ChatId,
+    format: TranscriptFormat,
+) -> Option<String> {
+    let mut transcript = world.transcripts.begin(reader, chat, format).await.ok()?;
+    let mut all = String::new();
+    while let Some(piece) = transcript.next().await.unwrap() {
+        all.push_str(&piece);
+    }
+    assert_eq!((transcript.bytes(), transcript.messages()), (all.len() as u64, 5));
+    Some(all)
 }
 
 /// Before, after, around; at both ends of the room; narrowed to kinds.

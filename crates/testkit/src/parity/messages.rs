@@ -6,10 +6,11 @@ use domain::caller::Caller;
 use domain::id::{ChatId, Sequence};
 use domain::message::{
     Anchor, EventContent, EventMetadata, HistoryFilter, Kinds, MentionKind, MessageContent, MessageKind,
-    PostEvent, RequestedMention, SendHeaders, SendMessage,
+    PostEvent, ReadMessagesError, RequestedMention, SendHeaders, SendMessage,
 };
 use domain::ports::Clock;
 use domain::time::Timestamp;
+use domain::transcript::{TranscriptFormat, TranscriptReader};
 use domain::usage::{UsageFilter, UsageGroup};
 use domain::work::WorkScope;
 use serde_json::json;
@@ -25,7 +26,8 @@ impl Cast {
             9 | 10 => self.post_event(),
             11 => self.edit(),
             12 => self.delete_message(),
-            13..16 => self.history(),
+            13 | 14 => self.history(),
+            15 => self.transcript(),
             16 => self.surroundings(),
             17 => self.usage(),
             _ => self.context(),
@@ -131,6 +133,24 @@ impl Cast {
         let (caller, page) = (self.member_user(chat), self.page("history"));
         act!("history", |world, caller, chat, filter, page| {
             played(world.messages.history(caller, chat, filter, page).await, next("history"))
+        })
+    }
+
+    /// The same bytes on every store.
+    fn transcript(&mut self) -> Act {
+        let chat = self.chat();
+        let (caller, format) = (self.member_user(chat), self.rng.of(&TranscriptFormat::ALL));
+        act!("transcript", |world, caller, chat, format| {
+            let read = async {
+                let mut transcript =
+                    world.transcripts.begin(TranscriptReader::User(caller), chat, format).await?;
+                let mut all = String::new();
+                while let Some(piece) = transcript.next().await? {
+                    all.push_str(&piece);
+                }
+                Ok::<_, ReadMessagesError>(all)
+            };
+            played(read.await, nothing)
         })
     }
 

@@ -13,6 +13,7 @@ use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId, UserId};
 use crate::message::{DeleteMessage, EditMessage, MaxHops, RespondWithin};
 use crate::reminder::Reminder;
 use crate::time::Timestamp;
+use crate::transcript::TranscriptReader;
 use crate::work::{ChangeWork, WorkStep};
 
 /// A limit of hops as a detail.
@@ -51,6 +52,16 @@ impl AuditEntry {
         let actor = command.by.map_or(Actor::Operator, Actor::from);
         let tenant = AuditTenant::Chat(command.chat, command.by.map(Caller::organization));
         Self::new(AuditAction::ChatDeleted, actor, AuditObject::Chat(command.chat), tenant, command.now)
+    }
+
+    /// A chat of which a user or the operator made a transcript.
+    pub fn chat_exported(chat: ChatId, by: TranscriptReader, detail: &str, now: Timestamp) -> Self {
+        let (actor, organization) = match by {
+            TranscriptReader::Operator => (Actor::Operator, None),
+            TranscriptReader::User(caller) => (Caller::User(caller).into(), Some(caller.organization)),
+        };
+        let tenant = AuditTenant::Chat(chat, organization);
+        Self::new(AuditAction::ChatExported, actor, AuditObject::Chat(chat), tenant, now).with_detail(detail)
     }
 
     /// Something that waited for a human, the message of which is the subject: a user answered or dismissed it.
