@@ -41,6 +41,7 @@ pub fn register(
         .app_data(Data::from(services.work.clone()))
         .app_data(Data::from(services.attention.clone()))
         .app_data(Data::from(services.search.clone()))
+        .app_data(Data::from(services.transcripts.clone()))
         .app_data(Data::from(services.usage.clone()))
         .app_data(Data::from(services.budgets.clone()))
         .app_data(Data::from(services.administration.clone()))

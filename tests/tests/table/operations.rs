@@ -436,6 +436,7 @@ fn control() -> Vec<Operation> {
             json!({"message_id": "0190c5a4-0000-7000-8000-0000000000a1", "unread": true, "muted": true}),
         ),
         post("/api/v1/me/chats/read", Value::Null),
+        get("/api/v1/me/chats/{chat_id}/transcript"),
         post("/api/v1/me/chats/{chat_id}/agents/stop", Value::Null),
         post("/api/v1/me/chats/{chat_id}/agents/play", Value::Null),
         get("/api/v1/me/agents/{agent_id}/executions"),

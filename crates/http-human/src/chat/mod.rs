@@ -7,6 +7,7 @@ mod include;
 mod list;
 mod mark_read;
 mod rename;
+mod transcript;
 
 pub(crate) use create::create;
 pub(crate) use delete::remove;
@@ -14,3 +15,4 @@ pub(crate) use find::{FindChatQuery, find};
 pub(crate) use list::{ListChatsQuery, list};
 pub(crate) use mark_read::{MarkReadBody, mark_all_read, mark_read};
 pub(crate) use rename::rename;
+pub(crate) use transcript::{MEDIA_TYPES, TranscriptQuery, transcript};

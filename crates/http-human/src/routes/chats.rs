@@ -69,6 +69,10 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         delete("/chats/{chat_id}/participants/{participant_id}", handlers::participant::remove::<UserAuth>)
             .named("removeParticipant", "Remove a participant from a chat, or leave it")
             .answers::<ParticipantView<'_>>(200),
+        get("/chats/{chat_id}/transcript", chat::transcript)
+            .named("exportChat", "Download a chat as one document, with a manifest of digests")
+            .query::<chat::TranscriptQuery>()
+            .answers_bytes_of(200, chat::MEDIA_TYPES),
         get("/chats/{chat_id}/messages", message::list)
             .named("listMessages", "List the messages of a chat, newest first, or around one message")
             .query::<message::ListMessagesQuery>()

@@ -36,7 +36,7 @@ impl Class {
             | ("POST", "invitations", "accept")
             | ("POST", "webhook", "enable")
             | ("POST", "me" | "v1", "agents") => Self::Invitation,
-            ("PUT", _, "files") | ("GET" | "HEAD", "files", _) => Self::Files,
+            ("PUT", _, "files") | ("GET" | "HEAD", "files", _) | ("GET", _, "transcript") => Self::Files,
             _ => Self::General,
         }
     }
@@ -88,6 +88,7 @@ mod tests {
             (&post, "/api/v1/agent/chats/c/tasks", Class::General),
             (&post, "/api/v1/me/chats/c/tasks/{task_id}", Class::General),
             (&Method::PUT, "/api/v1/agent/chats/c/files", Class::Files),
+            (&get, "/api/v1/me/chats/c/transcript", Class::Files),
             (&get, "/api/v1/me/chats/c/files/f", Class::Files),
             (&Method::HEAD, "/api/v1/me/chats/c/files/f", Class::Files),
             (&get, "/api/v1/agent/me", Class::General),

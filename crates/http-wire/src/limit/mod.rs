@@ -351,6 +351,14 @@ impl RateLimits {
         Ok(permit)
     }
 
+    /// Waits until a transfer to `who` that has begun may run its next read. It is never cut off for the size of responses.
+    ///
+    /// # Errors
+    /// 429 if the caller has too many queued reads, 503 after a long wait.
+    pub async fn may_continue(&self, who: ParticipantId) -> Result<ReadPermit, ApiError> {
+        self.reads.caller_permit(who.uuid().as_u128()).await?.permit().await
+    }
+
     fn not_in_debt(&self, key: u128) -> Result<(), ApiError> {
         let Some(rate) = self.responses.as_ref().and_then(|limiter| limiter.look(key, self.clock.steady()))
         else {

@@ -135,10 +135,16 @@ fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
     for answer in &endpoint.answers {
         let described = match &answer.schema {
             None => json!({"description": "No content."}),
-            Some(schema) => json!({
-                "description": if answer.status == 201 { "Created." } else { "Successful response." },
-                "content": {answer.media_type: {"schema": schema}},
-            }),
+            Some(schema) => {
+                let content = answer
+                    .media_types
+                    .iter()
+                    .map(|media_type| ((*media_type).to_owned(), json!({"schema": schema})));
+                json!({
+                    "description": if answer.status == 201 { "Created." } else { "Successful response." },
+                    "content": content.collect::<Map<_, _>>(),
+                })
+            }
         };
         responses.insert(answer.status.to_string(), described);
     }

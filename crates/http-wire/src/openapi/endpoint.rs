@@ -22,8 +22,8 @@ pub(super) struct Response {
     pub(super) status: u16,
     /// `None` without a body.
     pub(super) schema: Option<Value>,
-    /// The media type of the body.
-    pub(super) media_type: &'static str,
+    /// The media types of the body.
+    pub(super) media_types: &'static [&'static str],
 }
 
 /// A header of a request.
@@ -216,9 +216,15 @@ impl Endpoint {
 
     /// Adds a response with the bytes of a file.
     #[must_use]
-    pub fn answers_bytes(mut self, status: u16) -> Self {
+    pub fn answers_bytes(self, status: u16) -> Self {
+        self.answers_bytes_of(status, &["application/octet-stream"])
+    }
+
+    /// Adds a response with the bytes of a file of one of these types.
+    #[must_use]
+    pub fn answers_bytes_of(mut self, status: u16, media_types: &'static [&'static str]) -> Self {
         let schema = Some(json!({"type": "string", "format": "binary"}));
-        self.answers.push(Response { status, schema, media_type: "application/octet-stream" });
+        self.answers.push(Response { status, schema, media_types });
         self
     }
 
@@ -242,7 +248,7 @@ impl Endpoint {
     }
 
     fn answer(mut self, status: u16, schema: Option<Value>) -> Self {
-        self.answers.push(Response { status, schema, media_type: "application/json" });
+        self.answers.push(Response { status, schema, media_types: &["application/json"] });
         self
     }
 

@@ -1,0 +1,105 @@
+//! `GET /chats/{chat_id}/transcript`: the chat as one document, which is read while the client takes it.
+//!
+//! A transcript is always a download, and a browser that opens it nevertheless does so in an empty sandbox.
+
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
+use actix_web::web::{Bytes, Data};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::id::ParticipantId;
+use domain::page::PAGE_BYTES;
+use domain::transcript::{Transcript, TranscriptFormat, TranscriptReader, TranscriptService};
+use futures_util::stream::unfold;
+use http_wire::auth::{self, UserAuth};
+use http_wire::error::ApiError;
+use http_wire::limit::{RateLimits, Transfer, TransferPermit};
+use http_wire::path::ChatPath;
+use http_wire::query::{FromQuery, QueryReader, StrictQuery};
+use http_wire::request_scope::StreamedBody;
+use http_wire::response_budget::{self, FREE_BYTES, ResponsePermit};
+use http_wire::strict_json::Rejected;
+
+/// The media types of the formats.
+pub(crate) const MEDIA_TYPES: &[&str] =
+    &["text/markdown; charset=utf-8", "application/jsonl", "text/html; charset=utf-8"];
+
+/// The memory that a transcript takes: a page of messages, and the same page as text.
+const MEMORY: u64 = 2 * PAGE_BYTES as u64;
+
+pub(crate) struct TranscriptQuery {
+    format: TranscriptFormat,
+}
+
+impl FromQuery for TranscriptQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let description = "The format. Default: markdown.";
+        let format = query.word("format", TranscriptFormat::WORDS, description, TranscriptFormat::parse)?;
+        Ok(Self { format: format.unwrap_or_default() })
+    }
+}
+
+pub(crate) async fn transcript(
+    UserAuth(caller): UserAuth,
+    path: ChatPath,
+    StrictQuery(TranscriptQuery { format }): StrictQuery<TranscriptQuery>,
+    request: HttpRequest,
+    transcripts: Data<TranscriptService>,
+) -> Result<HttpResponse, ApiError> {
+    let (limits, reader) = (RateLimits::of(&request)?.clone(), ParticipantId::User(caller.user));
+    let permits =
+        (limits.begin_transfer(reader, Transfer::Download)?, response_budget::charge(&request, MEMORY)?);
+    let mut transcript = transcripts.begin(TranscriptReader::User(caller), path.chat, format).await?;
+    // The first page is read before the answer begins, so that a failure is one of its own.
+    let first = transcript.next().await?.unwrap_or_default();
+    auth::end_read(&request);
+    let body = Body { transcript, read: first.into(), limits, reader, _permits: permits };
+    let pieces = unfold(Some(body), |body| async move {
+        let mut body = body?;
+        match body.next().await {
+            Ok(piece) => piece.map(|piece| (Ok(piece), Some(body))),
+            Err(error) => {
+                tracing::warn!(error = %error, "transcript cut off");
+                Some((Err(error), None))
+            }
+        }
+    });
+    let (media_type, name) = (media_type(format), format!("transcript-{}.{}", path.chat, format.extension()));
+    let mut answer = HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, media_type))
+        .insert_header((CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")))
+        .insert_header((CACHE_CONTROL, "private, no-store"))
+        .insert_header((CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'; style-src 'unsafe-inline'"))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .streaming(pieces);
+    answer.extensions_mut().insert(StreamedBody);
+    Ok(answer)
+}
+
+fn media_type(format: TranscriptFormat) -> &'static str {
+    let index = TranscriptFormat::ALL.iter().position(|known| *known == format);
+    MEDIA_TYPES[index.unwrap_or_default()]
+}
+
+/// The rest of a transcript. If it fails, the connection is cut, so that the client does not take the beginning for all
+/// of it.
+struct Body {
+    transcript: Transcript,
+    /// What was read and not sent yet.
+    read: Bytes,
+    limits: Data<RateLimits>,
+    reader: ParticipantId,
+    _permits: (TransferPermit, Option<ResponsePermit>),
+}
+
+impl Body {
+    async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
+        while self.read.is_empty() {
+            let _permit = self.limits.may_continue(self.reader).await?;
+            let Some(piece) = self.transcript.next().await? else { return Ok(None) };
+            self.read = piece.into();
+        }
+        let small = self.read.len().min(usize::try_from(FREE_BYTES).unwrap_or(usize::MAX));
+        Ok(Some(self.read.split_to(small)))
+    }
+}
