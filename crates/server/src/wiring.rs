@@ -24,6 +24,7 @@ use domain::ports::{Clock, EventPublisher, IdGenerator, Presence, TokenMint};
 use domain::reminder::ReminderService;
 use domain::secret::Secret;
 use domain::services::{Ports, Services};
+use domain::transcript::TranscriptService;
 use domain::usage::UsageService;
 use domain::webhook::{WebhookMint, WebhookPorts, WebhookService};
 use domain::work::{WorkPorts, WorkService};
@@ -279,6 +280,11 @@ pub(crate) fn usage(config: &Config, store: Arc<dyn Store>) -> UsageService {
 pub(crate) fn chats(store: Arc<dyn Store>) -> ChatService {
     let (nobody, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
     ChatService::new(store.clone(), store, nobody.clone(), clock, Arc::new(RandomIds), nobody)
+}
+
+/// The use cases on transcripts alone, for commands.
+pub(crate) fn transcripts(store: Arc<dyn Store>) -> TranscriptService {
+    TranscriptService::new(store.clone(), store.clone(), store, Arc::new(SystemClock))
 }
 
 /// The seal of cursors: a secret of the store, created on first use.

@@ -1,6 +1,10 @@
 //! The arguments of `parlance chat`.
 
-use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueHint};
+use domain::transcript::TranscriptFormat;
 
 use crate::cli::TableArguments;
 
@@ -20,6 +24,13 @@ pub enum ChatCommand {
     /// Within a second, running servers close the channels that sockets have joined for it.
     #[command(after_help = "Example:\n  parlance chat delete 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77")]
     Delete(DeleteChatArguments),
+    /// Write a transcript of a chat: every message with its deliveries, attempts, causes, and usage.
+    ///
+    /// It ends with the SHA-256 digests of its parts. The same state of a chat gives the same bytes.
+    #[command(after_help = "Examples:\n  \
+        parlance room export 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 --to room.md\n  \
+        parlance room export 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 --format jsonl | jq -r .text")]
+    Export(ExportChatArguments),
 }
 
 /// The chats to list.
@@ -55,4 +66,26 @@ pub struct DeleteChatArguments {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// The chat to export.
+#[derive(Args, Debug)]
+pub struct ExportChatArguments {
+    /// The chat's id, as `parlance chat list` shows it.
+    pub id: String,
+    /// Format: markdown, jsonl, or html [default: markdown].
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = TranscriptFormat::default().as_str())]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
+    pub format: TranscriptFormat,
+    /// File to write, which appears once it is complete; or a pipe or device [default: standard output].
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub to: Option<PathBuf>,
+    /// Print JSON about the written file.
+    #[arg(long, requires = "to")]
+    pub json: bool,
+}
+
+fn formats() -> impl TypedValueParser<Value = TranscriptFormat> {
+    PossibleValuesParser::new(TranscriptFormat::WORDS)
+        .map(|word| TranscriptFormat::parse(&word).unwrap_or_default())
 }

@@ -1,6 +1,7 @@
 //! `parlance chat …`
 
 mod arguments;
+mod export;
 
 pub(crate) use arguments::ChatCommand;
 
@@ -33,6 +34,7 @@ pub(crate) async fn run(config: &Config, command: ChatCommand) -> Result<(), Fai
         ChatCommand::List(arguments) => list(config, store, arguments).await,
         ChatCommand::Show(arguments) => show(store, arguments).await,
         ChatCommand::Delete(arguments) => delete(store, arguments).await,
+        ChatCommand::Export(arguments) => export::export(store, arguments).await,
     })
     .await
 }
