@@ -129,6 +129,7 @@ export const w = {
     observing: (names: string[]) => `You see this room because ${names.length > 0 ? list(names) : "one of your agents"} ${names.length > 1 ? "are" : "is"} in it. You cannot write here.`,
     stopped: "Agents in this room are stopped. Messages to them wait.",
     rename: "Rename room",
+    transcript: "Download transcript",
     stop: "Stop all agents",
     stopDone: "All agents in this room are stopped.",
     play: "Resume agents",

@@ -98,10 +98,21 @@ onLeave(() => { for (const one of downloads) one.abort(); });
 /** Saves a file under its name. The browser gets it as bytes, which it never shows. */
 export async function download(room: Id, file: AttachmentView, stop: AbortController, onShare: (share: number) => void): Promise<void> {
   downloads.add(stop);
-  const blob = await fetched(room, file, stop.signal, onShare).finally(() => downloads.delete(stop));
+  save(await fetched(room, file, stop.signal, onShare).finally(() => downloads.delete(stop)), file.name);
+}
+
+/** Saves the room as a page for people. */
+export async function transcript(room: Id): Promise<void> {
+  const stop = new AbortController();
+  downloads.add(stop);
+  const url = `/api/v1/me/chats/${encodeURIComponent(room)}/transcript?format=html`;
+  save(await transfer({ url, signal: stop.signal }).finally(() => downloads.delete(stop)), `transcript-${room}.html`);
+}
+
+function save(blob: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob.slice(0, blob.size, "application/octet-stream"));
-  link.download = file.name;
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -7,7 +7,7 @@ import { ROUTES as LATER_ROUTES } from "./routes.ts";
 export { Board } from "./Board.tsx";
 export { BulkDelete } from "./BulkDelete.tsx";
 export { Doors } from "./Doors.tsx";
-export { attach } from "./files.ts";
+export { attach, transcript } from "./files.ts";
 export { Attachments, Tray } from "./Files.tsx";
 export { Inbox } from "./Inbox.tsx";
 export { Memories } from "./Memories.tsx";

@@ -23,7 +23,7 @@ import { BASE, go } from "../store/route.ts";
 import { call } from "../wire/call.ts";
 import { hasBoards, user } from "../wire/session.ts";
 import { w } from "../words.ts";
-import { Later } from "./Later.tsx";
+import { Later, load } from "./Later.tsx";
 
 const MOST_NAMED = 3;
 
@@ -79,6 +79,7 @@ function Open({ id, at }: { id: Id; at: string | null }) {
   }
   if (agents.length > 0) choices.push({ label: w.work.ofRoom, icon: "list-checks", run: () => go(`/work?state=open&room=${id}`) });
   choices.push({ label: w.search.inRoom, icon: "search", run: () => go(`/search?q=in:${id}`) });
+  choices.push({ label: w.room.transcript, icon: "download", run: () => void load().then(parts => parts.transcript(id)).catch(complain) });
   if (row?.unread) {
     const { muted } = row.unread;
     choices.push({ label: muted ? w.room.unmute : w.room.mute, icon: "bell", run: () => void mute(id, !muted) });
