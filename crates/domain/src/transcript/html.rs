@@ -46,7 +46,7 @@ pub(super) fn end(out: &mut String) {
 
 pub(super) fn write(out: &mut String, section: &Section) {
     match section.message {
-        Some(id) => out.push_str(&format!("<section id=\"m-{id}\">\n")),
+        Some(id) => out.extend(["<section id=\"m-", &id.to_string(), "\">\n"]),
         None => out.push_str("<section>\n"),
     }
     let tag = format!("h{}>", section.level);
@@ -98,8 +98,13 @@ fn write_line(out: &mut String, line: &Line) {
                 write_escaped(out, &on_one_line(text));
                 out.push_str("</code>");
             }
-            Span::Time(at) => out.push_str(&format!("<time datetime=\"{at}\">{}</time>", time(*at))),
-            Span::Message(id) => out.push_str(&format!("<a href=\"#m-{id}\"><code>{id}</code></a>")),
+            Span::Time(at) => {
+                out.extend(["<time datetime=\"", &at.to_string(), "\">", &time(*at), "</time>"]);
+            }
+            Span::Message(id) => {
+                let id = id.to_string();
+                out.extend(["<a href=\"#m-", &id, "\"><code>", &id, "</code></a>"]);
+            }
         }
     }
 }
