@@ -164,7 +164,7 @@ async fn a_transcript_ends_with_what_was_newest_when_it_began() {
     assert_eq!(ann.add(&room, &cai.id).await.status, 201);
     cai.sent(&room, "I was here", &[]).await;
     for _ in 0..6 {
-        let texts = (0..50).map(|number| ann.send(&room, &format!("text {number}"), &[]));
+        let texts = (0..50).map(async |number| ann.send(&room, &format!("text {number}"), &[]).await);
         assert!(join_all(texts.collect::<Vec<_>>()).await.iter().all(|answer| answer.status == 201));
     }
     let begun = begin(&ann, &room, "jsonl").await;

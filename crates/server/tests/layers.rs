@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Which of our crates each of our crates may use.
-const ALLOWED: [(&str, &[&str]); 20] = [
+const ALLOWED: [(&str, &[&str]); 21] = [
     ("domain", &[]),
     ("measure", &[]),
     ("a2a-gateway", &["domain", "http-wire", "measure", "webhooks"]),

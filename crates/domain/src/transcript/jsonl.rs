@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::entry::{Entry, Manifest, PartDigest, Sender, Summary, TranscriptHeader, given_metadata, named};
 use crate::chat::{Participant, Roster};
-use crate::delivery::{Attempt, Delivery};
+use crate::delivery::{Attempt, Delivery, HeldBy};
 use crate::file::File;
 use crate::foreign::Origin;
 use crate::id::ParticipantId;
@@ -279,7 +279,7 @@ impl<'a> DeliveryView<'a> {
             ended: delivery.dead().map(|dead| EndView {
                 at: dead.at.to_string(),
                 reason: &dead.reason,
-                held_by: dead.held_by.map(|by| by.as_str()),
+                held_by: dead.held_by.map(HeldBy::as_str),
                 replaced_by: dead.replaced_by.map(|id| id.to_string()),
             }),
             attempts: delivery.attempts().iter().map(AttemptView::new).collect(),

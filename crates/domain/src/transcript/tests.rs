@@ -62,7 +62,7 @@ fn header(title: &str, last: i64) -> TranscriptHeader {
 
 fn text(sequence: i64, content: &str) -> Message {
     Message {
-        id: MessageId::new(Uuid::from_u128(1000 + sequence.unsigned_abs() as u128)),
+        id: MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs()))),
         chat_id: ROOM,
         sequence: Sequence::new(sequence),
         kind: MessageKind::Text,

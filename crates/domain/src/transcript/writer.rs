@@ -126,7 +126,7 @@ impl TranscriptWriter {
             self.close();
             self.open = part.map(|part| (part, self.bytes, Sha256::new()));
         }
-        let written = self.out[start..].as_bytes();
+        let written = &self.out.as_bytes()[start..];
         self.bytes += written.len() as u64;
         self.digest.update(written);
         if let Some((_, _, digest)) = &mut self.open {
