@@ -147,7 +147,12 @@ async fn a_backlog_is_left_to_an_agent_that_drains_it() {
 /// when it reads on.
 #[tokio::test]
 async fn a_client_that_reads_late_gets_each_message_once() {
-    let settings = [("PARLANCE_SOCKET_QUEUE_BYTES", "67108864"), ("PARLANCE_REDELIVERY_AFTER_MS", "1000")];
+    // However long the messages take, the client is not idle for too long.
+    let settings = [
+        ("PARLANCE_SOCKET_QUEUE_BYTES", "67108864"),
+        ("PARLANCE_REDELIVERY_AFTER_MS", "1000"),
+        ("PARLANCE_SOCKET_IDLE_TIMEOUT_MS", "600000"),
+    ];
     let server = Server::start_with(&settings).await;
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);

@@ -66,11 +66,13 @@ async fn a_server_that_hangs_holds_nobody_up() {
     acquainted(&[&one, &two]).await;
     nats.pause();
     let large = "x".repeat(100_000);
-    let begun = Instant::now();
+    let mut longest = Duration::ZERO;
     for _ in 0..500 {
+        let begun = Instant::now();
         one.events.publish(text(room(1), &large));
+        longest = longest.max(begun.elapsed());
     }
-    assert!(begun.elapsed() < AT_ONCE, "handed over or dropped: {:?}", begun.elapsed());
+    assert!(longest < AT_ONCE, "handed over or dropped: {longest:?}");
     let begun = Instant::now();
     two.listen(&[Interest::Room(room(2))]).await;
     assert!(begun.elapsed() < AT_ONCE, "a join does not wait for ever: {:?}", begun.elapsed());

@@ -69,7 +69,16 @@ impl Server {
     fn create(self: &Arc<Self>, template: &str) -> Database {
         let name = format!("{}_{:016x}", self.connection.prefix, random());
         let owner = self.connection.owner.map(|role| format!(" OWNER {role}")).unwrap_or_default();
-        self.execute(&[format!("CREATE DATABASE {name} TEMPLATE {template}{owner}")]);
+        let made = administration::with_client(&self.connection.administrator, async |client| {
+            let version = client.query_one("SELECT current_setting('server_version_num')::int", &[]).await?;
+            // By default, newer versions write a clone block by block, which takes several times as long. Older ones know
+            // nothing else than copying files.
+            let strategy = if version.get::<_, i32>(0) < 150_000 { "" } else { " STRATEGY file_copy" };
+            client
+                .batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {template}{owner}{strategy}"))
+                .await
+        });
+        made.unwrap_or_else(|error| panic!("PostgreSQL: {name}: {error}"));
         Database { server: Arc::clone(self), name }
     }
 
