@@ -449,7 +449,6 @@ async fn what_does_not_fit_is_refused() {
     ] {
         let (status, answer, _) = sent(json_post(body)).await;
         assert_eq!((status, &answer["error"]["code"]), (400, &json!(code)), "{body}: {answer}");
-        assert!(!answer["error"]["message"].as_str().unwrap().contains("call the tool"), "{body}: {answer}");
     }
     let (status, answer, _) = sent(json_post(r#"{"jsonrpc":"2.0","id":1,"method":"fly"}"#)).await;
     assert_eq!((status, &answer["error"]["code"]), (200, &json!(-32601)), "{answer}");

@@ -37,7 +37,7 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 64] = [
+const WRONG: [(&[&str], &[&[&str]]); 65] = [
     (
         &["usage"],
         &[
@@ -224,6 +224,16 @@ const WRONG: [(&[&str], &[&[&str]]); 64] = [
     ),
     (&["chat", "delete"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
     (&["chat", "show"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
+    (
+        &["chat", "export"],
+        &[
+            &[],
+            &["x"],
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "--format", "pdf"],
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "--json"],
+        ],
+    ),
     (&["attention", "list"], &[&[], &["nobody"], &["ann", "--state", "new"], &["ann", "--limit", "0"]]),
     (
         &["attention", "answer"],
