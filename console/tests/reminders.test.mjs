@@ -48,7 +48,7 @@ test("a_draft_is_scheduled_and_cancelled", async t => {
   await submit(page, "Schedule");
   await dialog(page).getByText("Must be later than now").waitFor();
   await dialog(page).getByText("how far are you?").waitFor();
-  await dialog(page).getByText("every day").waitFor();
+  await dialog(page).getByText(/ · every day$/).waitFor();
   await dialog(page).getByRole("button", { name: /^Cancel @admin/ }).click();
   await dialog(page).getByText("Nothing is scheduled.").waitFor();
   await page.keyboard.press("Escape");
