@@ -39,7 +39,7 @@ async function place(t, options) {
 }
 
 /** What the browser saves after `press`. */
-async function saved(page, press) {
+async function saved(page, press, mediaType = "application/octet-stream") {
   if (BROWSER === "firefox") {
     await page.evaluate(() => { globalThis.handedOut = null; });
     await press();
@@ -52,7 +52,7 @@ async function saved(page, press) {
       return { name, type: blob.type, content: btoa(text) };
     });
     const { name, type, content } = await until("a file is handed out", read);
-    assert.equal(type, "application/octet-stream");
+    assert.equal(type.split(";")[0], mediaType);
     return { name, content: Buffer.from(content, "base64") };
   }
   const [download] = await Promise.all([page.waitForEvent("download"), press()]);
@@ -514,6 +514,31 @@ test("files_need_no_mouse", async t => {
   assert.equal(name, "two.png");
   await page.keyboard.press("Escape");
   assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Enlarge two.png");
+  assertClean(seen);
+});
+
+test("a_transcript_is_a_page_of_its_own", async t => {
+  const it = await place(t);
+  const { page, server, seen } = it;
+  const room = await server.room("Launch", await server.agent("Writer"));
+  await server.call("POST", `/me/chats/${room}/messages`, { message: { content: "<b>Ready</b> & steady" } });
+  await logIn(it);
+  await openRoom(it, room);
+  const { name, content } = await saved(page, async () => {
+    await page.getByRole("main").getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Download transcript" }).click();
+  }, "text/html");
+  assert.equal(name, `transcript-${room}.html`);
+  // The page with the policy of the server may show it as it is saved.
+  await page.goto("about:blank");
+  await page.setContent(content.toString());
+  await page.getByRole("heading", { name: "Launch" }).waitFor();
+  await page.getByText("<b>Ready</b> & steady", { exact: true }).waitFor();
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    assert.ok(await reflows(page), `${width} px: scrolls sideways`);
+    assert.deepEqual(await violations(page), []);
+  }
   assertClean(seen);
 });
 
