@@ -529,7 +529,7 @@ test("a_transcript_is_a_page_of_its_own", async t => {
     await page.getByRole("menuitem", { name: "Download transcript" }).click();
   }, "text/html");
   assert.equal(name, `transcript-${room}.html`);
-  // The page with the policy of the server may show it as it is saved.
+  // On an empty page, where the policy of the console does not apply.
   await page.goto("about:blank");
   await page.setContent(content.toString());
   await page.getByRole("heading", { name: "Launch" }).waitFor();

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 pub(super) enum Span {
     /// Words of the server.
     Said(Cow<'static, str>),
-    /// Words of somebody else, such as a name: they are shown on one line, and mean nothing.
+    /// Words of somebody else, such as a name: they are shown on one line, and never as markup.
     Written(String),
     /// An id, a handle, or a digest.
     Code(String),

@@ -26,7 +26,7 @@ pub struct TranscriptHeader {
 pub(super) enum Entry<'a> {
     Header(&'a TranscriptHeader),
     Message(&'a Message),
-    /// The messages with the sequences from the first one to the last one do not exist any more.
+    /// The messages with the sequences from the first one to the last one no longer exist.
     Deleted(Sequence, Sequence),
     Summary(&'a Summary),
     Manifest(&'a Manifest),

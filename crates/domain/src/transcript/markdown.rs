@@ -57,7 +57,7 @@ fn write_line(out: &mut String, line: &Line) {
     }
 }
 
-/// Handles, ids, and digests contain neither backticks nor control characters; anything else is no code.
+/// Handles, ids, and digests contain neither backticks nor control characters. Anything else is escaped instead.
 fn write_code(out: &mut String, text: &str) {
     if text.is_empty() || text.contains(|c: char| c == '`' || c.is_control()) {
         return write_escaped(out, &on_one_line(text));

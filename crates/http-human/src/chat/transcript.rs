@@ -20,9 +20,12 @@ use http_wire::request_scope::StreamedBody;
 use http_wire::response_budget::{self, FREE_BYTES, ResponsePermit};
 use http_wire::strict_json::Rejected;
 
-/// The media types of the formats.
-pub(crate) const MEDIA_TYPES: &[&str] =
-    &["text/markdown; charset=utf-8", "application/jsonl", "text/html; charset=utf-8"];
+/// The media types of all formats.
+pub(crate) const MEDIA_TYPES: &[&str] = &[
+    media_type(TranscriptFormat::Markdown),
+    media_type(TranscriptFormat::Jsonl),
+    media_type(TranscriptFormat::Html),
+];
 
 /// The memory that a transcript takes: a page of messages, and the same page as text.
 const MEMORY: u64 = 2 * PAGE_BYTES as u64;
@@ -76,9 +79,12 @@ pub(crate) async fn transcript(
     Ok(answer)
 }
 
-fn media_type(format: TranscriptFormat) -> &'static str {
-    let index = TranscriptFormat::ALL.iter().position(|known| *known == format);
-    MEDIA_TYPES[index.unwrap_or_default()]
+const fn media_type(format: TranscriptFormat) -> &'static str {
+    match format {
+        TranscriptFormat::Markdown => "text/markdown; charset=utf-8",
+        TranscriptFormat::Jsonl => "application/jsonl",
+        TranscriptFormat::Html => "text/html; charset=utf-8",
+    }
 }
 
 /// The rest of a transcript. If it fails, the connection is cut, so that the client does not take the beginning for all

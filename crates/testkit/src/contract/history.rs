@@ -129,7 +129,7 @@ pub async fn an_instant_is_found_among_gaps(world: World) {
     }
 }
 
-/// Of rooms in which nobody is any more, too; not of deleted ones. A transcript has what the operator reads.
+/// Not of deleted rooms. A transcript is the same for the operator and for a member of the room.
 pub async fn an_operator_reads_the_history_of_any_room(world: World) {
     let (ann, _, chat, ids) = mixed(&world, 7).await;
     for place in [2, 7] {
@@ -168,7 +168,7 @@ pub async fn an_operator_reads_the_history_of_any_room(world: World) {
     let formats = TranscriptFormat::ALL.map(|format| format!("{}, messages up to 7", format.as_str()));
     assert_eq!(details, formats.iter().map(String::as_str).collect());
 
-    // Whoever cannot read the room any more gets no further pages.
+    // A reader who loses access to the room gets no further pages.
     world.connect((ann.caller, "@ann"), (ben.caller, "@ben")).await;
     world.add(ann.caller, chat, ben.id.into(), Role::Member).await;
     let mut begun = world.transcripts.begin(stranger, chat, TranscriptFormat::Jsonl).await.unwrap();

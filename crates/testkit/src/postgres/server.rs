@@ -71,8 +71,8 @@ impl Server {
         let owner = self.connection.owner.map(|role| format!(" OWNER {role}")).unwrap_or_default();
         let made = administration::with_client(&self.connection.administrator, async |client| {
             let version = client.query_one("SELECT current_setting('server_version_num')::int", &[]).await?;
-            // By default, newer versions write a clone block by block, which takes several times as long. Older ones know
-            // nothing else than copying files.
+            // By default, newer versions write a clone block by block, which takes several times as long. Older ones always
+            // copy files.
             let strategy = if version.get::<_, i32>(0) < 150_000 { "" } else { " STRATEGY file_copy" };
             client
                 .batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {template}{owner}{strategy}"))
