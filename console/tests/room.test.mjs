@@ -140,7 +140,7 @@ test("rooms_that_are_not_open_are_live_muted_and_read_at_once", async t => {
 
   // A muted room shows mentions only, on every page.
   await page.goto(`${base}/rooms/${quiet}`);
-  await page.getByRole("main").getByRole("button", { name: "More" }).click();
+  await page.getByRole("main").getByRole("button", { name: "More actions", exact: true }).click();
   await page.getByRole("menuitem", { name: "Mute" }).click();
   await row(other, "Quiet").locator(".muted").waitFor();
   await page.goto(`${base}/settings`);
@@ -153,7 +153,7 @@ test("rooms_that_are_not_open_are_live_muted_and_read_at_once", async t => {
   for (const one of [page, other]) await until("all is read", async () => (await one.getByRole("navigation").locator(".rooms .badge").count()) === 0);
   assert.equal(await page.getByRole("button", { name: "Mark all as read" }).count(), 0);
   await page.goto(`${base}/rooms/${quiet}`);
-  await page.getByRole("main").getByRole("button", { name: "More" }).click();
+  await page.getByRole("main").getByRole("button", { name: "More actions", exact: true }).click();
   await page.getByRole("menuitem", { name: "Unmute" }).click();
   await until("it is not muted", async () => (await row(other, "Quiet").locator(".muted").count()) === 0);
   assertClean(seen);

@@ -4,19 +4,20 @@ use std::fmt::Display;
 
 use super::document::{Block, Line, Section, Span, TextKind, said};
 use super::entry::{Entry, Manifest, Sender, Summary, TranscriptHeader, given_metadata, named};
-use crate::chat::{Chat, Participant, ParticipantStatus, Roster};
+use crate::chat::{Chat, Participant, ParticipantStatus};
 use crate::delivery::{Attempt, Delivery};
 use crate::file::{File, FileDigest};
 use crate::foreign::Origin;
 use crate::id::{ParticipantId, ParticipantKind, Sequence};
 use crate::message::{Cause, Mention, MentionKind, Message, MessageKind, with_names};
 use crate::usage::{TokenCounts, UsageReport};
+use serde_json::Value;
 
 /// The sections of an entry.
-pub(super) fn sections(entry: &Entry<'_>, roster: &Roster) -> Vec<Section> {
+pub(super) fn sections(entry: &Entry<'_>) -> Vec<Section> {
     match entry {
         Entry::Header(header) => of_header(header),
-        Entry::Message(message) => vec![of_message(message, roster)],
+        Entry::Message(message) => vec![of_message(message)],
         Entry::Deleted(first, last) => vec![of_deleted(*first, *last)],
         Entry::Summary(summary) => of_summary(summary),
         Entry::Manifest(manifest) => vec![of_manifest(manifest)],
@@ -72,7 +73,7 @@ fn of_deleted(first: Sequence, last: Sequence) -> Section {
     section(3, vec![said(heading)], vec![Block::Lines(vec![vec![said(text)]])])
 }
 
-fn of_message(message: &Message, roster: &Roster) -> Section {
+fn of_message(message: &Message) -> Section {
     let mut heading = vec![said(format!("{}. ", message.sequence.get()))];
     heading.extend(person(&message.sender_name, message.sender_handle.as_deref()));
     heading.push(said(", "));
@@ -81,11 +82,12 @@ fn of_message(message: &Message, roster: &Roster) -> Section {
     let text = with_names(&message.content, &message.mentions);
     blocks.push(Block::Text { label: None, text, kind: TextKind::Prose });
     if let Some(metadata) = given_metadata(message) {
-        let text = serde_json::to_string_pretty(&metadata).unwrap_or_default();
+        // On one line: with nested values, indentation could make it many times as long.
+        let text = Value::Object(metadata).to_string();
         blocks.push(Block::Text { label: Some(vec![said("Metadata:")]), text, kind: TextKind::Json });
     }
     for delivery in &message.deliveries {
-        blocks.extend(of_delivery(delivery, message, roster));
+        blocks.extend(of_delivery(delivery, message));
     }
     Section { level: 3, message: Some(message.id), heading, blocks }
 }
@@ -102,7 +104,7 @@ fn facts(message: &Message) -> Vec<Line> {
     }
     lines.extend(of_cause(message));
     if message.origin == Origin::Labeled {
-        lines.push(vec![said("Foreign: its originator belongs to a different organization than the room")]);
+        lines.push(vec![said("Foreign: its originator is from another organization")]);
     }
     lines.extend(message.traceparent.map(|trace| vec![said("Trace: "), Span::Code(trace.to_string())]));
     let edited = (message.updated_at > message.created_at).then_some(message.updated_at);
@@ -157,8 +159,8 @@ fn of_file(file: &File) -> Line {
 }
 
 /// The delivery with its attempts, and then the errors of these.
-fn of_delivery(delivery: &Delivery, message: &Message, roster: &Roster) -> Vec<Block> {
-    let agent = match named(message, roster, delivery.agent()) {
+fn of_delivery(delivery: &Delivery, message: &Message) -> Vec<Block> {
+    let agent = match named(message, delivery.agent()) {
         Some((name, handle)) => person(name, Some(handle)),
         None => vec![said("the agent "), Span::Code(delivery.agent().to_string())],
     };
@@ -232,9 +234,7 @@ fn of_manifest(manifest: &Manifest) -> Section {
     }
     text.push_str(&row(0, manifest.bytes, manifest.digest, &"everything above this section"));
     let lines = vec![
-        vec![said(
-            "Each line has the digest of a part of this file, which shows whether the part was changed.",
-        )],
+        vec![said("Use these digests to check whether a part of this file was changed.")],
         vec![
             said("Everything above this section: "),
             Span::Code(format!("head -c {} FILE | sha256sum", manifest.bytes)),

@@ -130,16 +130,11 @@ impl Summary {
     }
 }
 
-/// The name and the handle of an agent that has a delivery of the message, as far as they are known.
-pub(super) fn named<'a>(
-    message: &'a Message,
-    roster: &'a Roster,
-    agent: AgentId,
-) -> Option<(&'a str, &'a str)> {
-    let id = ParticipantId::Agent(agent);
-    let mention = message.mentions.iter().find(|mention| mention.id == id);
-    let mention = mention.map(|mention| (mention.name.as_str(), mention.handle.as_str()));
-    mention.or_else(|| roster.find(id).map(|found| (found.name.as_str(), found.handle.as_str())))
+/// The name and the handle of an agent that has a delivery of the message, as they were when it was sent; `None` if the
+/// message does not mention the agent.
+pub(super) fn named(message: &Message, agent: AgentId) -> Option<(&str, &str)> {
+    let mention = message.mentions.iter().find(|mention| mention.id == ParticipantId::Agent(agent))?;
+    Some((&mention.name, &mention.handle))
 }
 
 /// The data of an event that its sender gave. Older versions also stored members that are reserved now.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::entry::{Entry, Manifest, PartDigest, Sender, Summary, TranscriptHeader, given_metadata, named};
-use crate::chat::{Participant, Roster};
+use crate::chat::Participant;
 use crate::delivery::{Attempt, Delivery, HeldBy};
 use crate::file::File;
 use crate::foreign::Origin;
@@ -16,18 +16,19 @@ use crate::usage::{TokenCounts, UsageReport};
 const VERSION: u32 = 1;
 
 /// Writes one line.
-pub(super) fn write(out: &mut String, entry: &Entry<'_>, roster: &Roster) {
+pub(super) fn write(out: &mut String, entry: &Entry<'_>) {
     let line = match entry {
         Entry::Header(header) => LineView::Transcript(HeaderView::new(header)),
-        Entry::Message(message) => LineView::Message(Box::new(MessageView::new(message, roster))),
+        Entry::Message(message) => LineView::Message(Box::new(MessageView::new(message))),
         Entry::Deleted(first, last) => {
             LineView::Deleted { first_sequence: first.get(), last_sequence: last.get() }
         }
         Entry::Summary(summary) => LineView::Summary(SummaryView::new(summary)),
         Entry::Manifest(manifest) => LineView::Manifest(ManifestView::new(manifest)),
     };
-    // Maps have texts as keys, and nothing else here can fail.
-    out.push_str(&serde_json::to_string(&line).unwrap_or_default());
+    out.push_str(
+        &serde_json::to_string(&line).expect("maps have texts as keys, and nothing else here can fail"),
+    );
     out.push('\n');
 }
 
@@ -139,10 +140,10 @@ struct MessageView<'a> {
 }
 
 impl<'a> MessageView<'a> {
-    fn new(message: &'a Message, roster: &'a Roster) -> Self {
+    fn new(message: &'a Message) -> Self {
         let edited = message.updated_at > message.created_at;
         let deliveries = message.deliveries.iter().map(|delivery| {
-            let known = named(message, roster, delivery.agent());
+            let known = named(message, delivery.agent());
             DeliveryView::new(delivery, known)
         });
         Self {

@@ -67,18 +67,10 @@ fn write_code(out: &mut String, text: &str) {
     }
 }
 
-/// Escapes what begins emphasis, code, links, HTML, entities, tables, formulas, headings, emoji, or mentions, and the
-/// addresses that readers of Markdown make links of.
+/// Escapes all punctuation, since nearly each character of it can begin something: emphasis, code, a link, a list.
 fn write_escaped(out: &mut String, text: &str) {
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let is_special = match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '!' | '|' | '~' | '$' | '&' | ':'
-            | '@' => true,
-            '.' => chars.peek().is_some_and(|next| next.is_alphanumeric()),
-            _ => false,
-        };
-        if is_special {
+    for c in text.chars() {
+        if c.is_ascii_punctuation() {
             out.push('\\');
         }
         out.push(c);

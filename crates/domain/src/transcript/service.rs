@@ -1,5 +1,6 @@
 //! Reading a room for a transcript, page by page.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::TranscriptFormat;
@@ -10,13 +11,16 @@ use crate::caller::UserCaller;
 use crate::chat::{ChatFilter, ChatRepository};
 use crate::file::FileDigest;
 use crate::id::{ChatId, ParticipantId};
-use crate::message::{HistoryFilter, MessageRepository, ReadMessagesError};
+use crate::message::{HistoryFilter, Message, MessageRepository, ReadMessagesError};
 use crate::page::{PageRequest, Position, Slice};
 use crate::ports::Clock;
 use crate::store::StoreError;
 
 /// The number of messages that are read at once. A page is bounded in bytes as well.
 const PAGE: u32 = 200;
+
+/// The number of bytes after which a piece ends.
+const PIECE: usize = 64 * 1024;
 
 /// The reader of a transcript.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +71,8 @@ impl TranscriptService {
             chat,
             writer: TranscriptWriter::new(format, header),
             after: None,
+            read: VecDeque::new(),
+            is_read: false,
             digest: None,
         })
     }
@@ -91,18 +97,42 @@ pub struct Transcript {
     chat: ChatId,
     writer: TranscriptWriter,
     after: Option<Position>,
+    /// What was read and not written yet.
+    read: VecDeque<Message>,
+    /// Whether everything was read.
+    is_read: bool,
     digest: Option<FileDigest>,
 }
 
 impl Transcript {
-    /// The next piece of the document; `None` after the last one. Every piece is read with the rights that the reader has
-    /// at that time.
+    /// The next piece of the document; `None` after the last one. Every page is read with the rights that the reader has
+    /// at that time. After an error, it can be called again.
     pub async fn next(&mut self) -> Result<Option<String>, ReadMessagesError> {
         if self.digest.is_some() {
             return Ok(None);
         }
+        if self.read.is_empty() && !self.is_read {
+            self.read().await?;
+        }
+        while let Some(message) = self.read.pop_front() {
+            if !self.writer.message(&message) {
+                self.read.clear();
+                self.is_read = true;
+            }
+            if self.writer.waiting() >= PIECE {
+                break;
+            }
+        }
+        if self.read.is_empty() && self.is_read {
+            self.digest = Some(self.writer.end());
+        }
+        Ok(Some(self.writer.take()))
+    }
+
+    /// Reads the next page.
+    async fn read(&mut self) -> Result<(), ReadMessagesError> {
         let filter = HistoryFilter { oldest_first: true, ..HistoryFilter::default() };
-        let slice = Slice::After { after: self.after.take(), limit: PAGE };
+        let slice = Slice::After { after: self.after.clone(), limit: PAGE };
         let page = PageRequest { slice, count: false };
         let read = match self.reader {
             TranscriptReader::Operator => self.messages.history_unchecked(self.chat, filter, page).await?,
@@ -111,12 +141,10 @@ impl Transcript {
             }
         };
         let read = read.ok_or(ReadMessagesError::ChatNotFound)?;
-        let has_ended = !read.rows.iter().all(|message| self.writer.message(message));
+        self.is_read = read.next.is_none();
         self.after = read.next;
-        if has_ended || self.after.is_none() {
-            self.digest = Some(self.writer.end());
-        }
-        Ok(Some(self.writer.take()))
+        self.read = read.rows.into();
+        Ok(())
     }
 
     /// The number of messages in it, as far as it was read.

@@ -176,7 +176,10 @@ fn every_part_has_its_digest() {
         let (_, bytes, all, _) = parts.pop().unwrap();
         assert_eq!(sha256(&document.as_bytes()[..bytes]), all);
         let names = parts.iter().map(|(.., name)| name.as_str()).collect::<Vec<_>>();
-        assert_eq!(names, ["header", "messages 1-1000", "messages 1001-2000", "summary"]);
+        assert_eq!(
+            names,
+            ["header", "messages 1-1000", "messages 1001-2000", "messages 2001-3000", "summary"]
+        );
         let mut end = 0;
         for (offset, bytes, digest, part) in parts {
             assert_eq!(
@@ -198,6 +201,29 @@ fn a_full_part_keeps_its_digest_while_the_room_grows() {
         let after = manifest(format, &written(format, header("Plans", 1001), &more).0);
         assert_eq!(before[1].2, after[1].2);
         assert_ne!(before[0].2, after[0].2, "the header says how many messages there are");
+    }
+}
+
+#[test]
+fn a_full_part_keeps_its_digest_while_others_are_deleted() {
+    let all = [text(1, "one"), text(999, "two"), text(1001, "three"), text(2500, "four"), text(3007, "five")];
+    let left = [all[1].clone(), all[4].clone()];
+    for format in TranscriptFormat::ALL {
+        let parts = |messages: &[Message]| {
+            let (document, _) = written(format, header("Plans", 3007), messages);
+            manifest(format, &document)
+                .into_iter()
+                .map(|(_, _, digest, part)| (part, digest))
+                .collect::<Vec<_>>()
+        };
+        let (before, after) = (parts(&all), parts(&left));
+        let is_same = before.iter().zip(&after).map(|(before, after)| {
+            assert_eq!(before.0, after.0);
+            before.1 == after.1
+        });
+        // The header, four blocks, the summary, and the whole.
+        let expected = [true, false, false, false, true, false, false];
+        assert_eq!(is_same.collect::<Vec<_>>(), expected, "{format:?}");
     }
 }
 
@@ -330,10 +356,11 @@ fn names_are_only_names() {
     let named = |name: &str| Message { sender_name: name.to_owned(), ..text(1, "hello") };
     for (name, markdown, html) in [
         ("Ann *the* <b>_x_", r"Ann \*the\* \<b\>\_x\_", "Ann *the* &lt;b&gt;_x_"),
-        ("[x](y) `z`", r"\[x\](y) \`z\`", "[x](y) `z`"),
+        ("[x](y) `z`", r"\[x\]\(y\) \`z\`", "[x](y) `z`"),
         ("www.evil.example", r"www\.evil\.example", "www.evil.example"),
-        ("https://x a@b :x: #1", r"https\://x a\@b \:x\: \#1", "https://x a@b :x: #1"),
-        ("J. Smith & Co.", r"J. Smith \& Co.", "J. Smith &amp; Co."),
+        ("https://x a@b :x: #1", r"https\:\/\/x a\@b \:x\: \#1", "https://x a@b :x: #1"),
+        ("J. Smith & Co.", r"J\. Smith \& Co\.", "J. Smith &amp; Co."),
+        ("1) Ann - Lee", r"1\) Ann \- Lee", "1) Ann - Lee"),
         ("two\nlines\u{1b}", "two lines\u{241b}", "two lines\u{241b}"),
     ] {
         let (document, _) = written(TranscriptFormat::Markdown, header(name, 1), &[named(name)]);
@@ -374,6 +401,20 @@ fn a_page_has_only_its_own_elements() {
     }
     let (page, _) = written(TranscriptFormat::Html, header("Plans", 1), &[text(1, "\n first")]);
     assert!(page.contains("<pre dir=\"auto\">\n\n first</pre>"), "a first empty line is kept");
+}
+
+/// What an agent sends cannot become many times as long.
+#[test]
+fn nested_data_is_not_blown_up() {
+    let nested = (0..60).fold(json!(vec![1; 20_000]), |inner, _| json!([inner]));
+    let metadata = json!({ "x": nested });
+    let sent = metadata.to_string().len();
+    let event =
+        Message { kind: MessageKind::Thought, metadata: metadata.as_object().cloned(), ..text(1, "hm") };
+    for format in TranscriptFormat::ALL {
+        let (document, _) = written(format, header("Plans", 1), std::slice::from_ref(&event));
+        assert!(document.len() < sent + 5_000, "{format:?}: {} of {sent}", document.len());
+    }
 }
 
 #[test]

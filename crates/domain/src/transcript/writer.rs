@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::entry::{Entry, Manifest, Part, PartDigest, Summary, TranscriptHeader};
-use super::{TranscriptFormat, describe, html, jsonl, markdown};
+use super::{BLOCK, TranscriptFormat, describe, html, jsonl, markdown};
 use crate::chat::Roster;
 use crate::file::FileDigest;
 use crate::id::Sequence;
@@ -80,6 +80,11 @@ impl TranscriptWriter {
         std::mem::take(&mut self.out)
     }
 
+    /// The number of bytes that were written since the last were taken.
+    pub const fn waiting(&self) -> usize {
+        self.out.len()
+    }
+
     /// The number of bytes that were written.
     pub const fn bytes(&self) -> u64 {
         self.bytes
@@ -90,22 +95,24 @@ impl TranscriptWriter {
         self.messages
     }
 
-    /// Notes that the messages up to this sequence were deleted.
+    /// Notes that the messages up to this sequence were deleted. Each block has its own gap, so that it does not change
+    /// when messages of another one are deleted.
     fn skip_to(&mut self, sequence: Sequence) {
-        let missing = sequence.get() - self.next.get();
-        if missing > 0 {
-            self.summary.deleted += missing.unsigned_abs();
-            self.write(&Entry::Deleted(self.next, Sequence::new(sequence.get() - 1)));
-            self.next = sequence;
+        while self.next < sequence {
+            let first = self.next.get();
+            let gap = (BLOCK - (first - 1) % BLOCK).min(sequence.get() - first);
+            self.summary.deleted += gap.unsigned_abs();
+            self.write(&Entry::Deleted(self.next, Sequence::new(first + gap - 1)));
+            self.next = Sequence::new(first + gap);
         }
     }
 
     fn write(&mut self, entry: &Entry<'_>) {
         let start = self.out.len();
         match self.format {
-            TranscriptFormat::Jsonl => jsonl::write(&mut self.out, entry, &self.roster),
+            TranscriptFormat::Jsonl => jsonl::write(&mut self.out, entry),
             TranscriptFormat::Markdown => {
-                for section in describe::sections(entry, &self.roster) {
+                for section in describe::sections(entry) {
                     markdown::write(&mut self.out, &section);
                 }
             }
@@ -113,7 +120,7 @@ impl TranscriptWriter {
                 if let Entry::Header(header) = entry {
                     html::begin(&mut self.out, header.chat.display_title());
                 }
-                for section in describe::sections(entry, &self.roster) {
+                for section in describe::sections(entry) {
                     html::write(&mut self.out, &section);
                 }
                 if matches!(entry, Entry::Manifest(_)) {

@@ -2,13 +2,14 @@
 //!
 //! A transcript is always a download, and a browser that opens it nevertheless does so in an empty sandbox.
 
+use std::time::Duration;
+
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::web::{Bytes, Data};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::id::ParticipantId;
-use domain::page::PAGE_BYTES;
 use domain::transcript::{Transcript, TranscriptFormat, TranscriptReader, TranscriptService};
 use futures_util::stream::unfold;
 use http_wire::auth::{self, UserAuth};
@@ -17,8 +18,9 @@ use http_wire::limit::{RateLimits, Transfer, TransferPermit};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::request_scope::StreamedBody;
-use http_wire::response_budget::{self, FREE_BYTES, ResponsePermit};
+use http_wire::response_budget::FREE_BYTES;
 use http_wire::strict_json::Rejected;
+use tokio::time::Instant;
 
 /// The media types of all formats.
 pub(crate) const MEDIA_TYPES: &[&str] = &[
@@ -27,8 +29,8 @@ pub(crate) const MEDIA_TYPES: &[&str] = &[
     media_type(TranscriptFormat::Html),
 ];
 
-/// The memory that a transcript takes: a page of messages, and the same page as text.
-const MEMORY: u64 = 2 * PAGE_BYTES as u64;
+/// The interval at which the credential is checked again.
+const CHECK_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 pub(crate) struct TranscriptQuery {
     format: TranscriptFormat,
@@ -50,19 +52,19 @@ pub(crate) async fn transcript(
     transcripts: Data<TranscriptService>,
 ) -> Result<HttpResponse, ApiError> {
     let (limits, reader) = (RateLimits::of(&request)?.clone(), ParticipantId::User(caller.user));
-    let permits =
-        (limits.begin_transfer(reader, Transfer::Download)?, response_budget::charge(&request, MEMORY)?);
+    let permit = limits.begin_transfer(reader, Transfer::Transcript)?;
     let mut transcript = transcripts.begin(TranscriptReader::User(caller), path.chat, format).await?;
     // The first page is read before the answer begins, so that a failure is one of its own.
     let first = transcript.next().await?.unwrap_or_default();
     auth::end_read(&request);
-    let body = Body { transcript, read: first.into(), limits, reader, _permits: permits };
-    let pieces = unfold(Some(body), |body| async move {
+    let checked = Instant::now();
+    let body = Body { transcript, read: first.into(), request, checked, limits, reader, _permit: permit };
+    let pieces = unfold(Some(body), move |body| async move {
         let mut body = body?;
         match body.next().await {
             Ok(piece) => piece.map(|piece| (Ok(piece), Some(body))),
             Err(error) => {
-                tracing::warn!(error = %error, "transcript cut off");
+                tracing::warn!(chat = %path.chat, participant = %reader, error = %error, "transcript cut off");
                 Some((Err(error), None))
             }
         }
@@ -93,14 +95,21 @@ struct Body {
     transcript: Transcript,
     /// What was read and not sent yet.
     read: Bytes,
+    request: HttpRequest,
+    /// When the credential was checked.
+    checked: Instant,
     limits: Data<RateLimits>,
     reader: ParticipantId,
-    _permits: (TransferPermit, Option<ResponsePermit>),
+    _permit: TransferPermit,
 }
 
 impl Body {
     async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
         while self.read.is_empty() {
+            if self.checked.elapsed() >= CHECK_AGAIN_AFTER {
+                auth::check_again(&self.request).await?;
+                self.checked = Instant::now();
+            }
             let _permit = self.limits.may_continue(self.reader).await?;
             let Some(piece) = self.transcript.next().await? else { return Ok(None) };
             self.read = piece.into();

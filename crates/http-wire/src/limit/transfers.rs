@@ -16,6 +16,8 @@ pub enum Transfer {
     Upload,
     /// To the client.
     Download,
+    /// A transcript to the client, which holds a page of messages.
+    Transcript,
 }
 
 impl Transfer {
@@ -24,9 +26,13 @@ impl Transfer {
         match self {
             Self::Upload => 4,
             Self::Download => 16,
+            Self::Transcript => 2,
         }
     }
 }
+
+/// The maximum number of transcripts of all callers, each of which takes about 2 MiB.
+const MOST_TRANSCRIPTS: u32 = 32;
 
 /// The value of `Retry-After` for a caller with too many transfers, in seconds.
 const RETRY_SECONDS: u32 = 1;
@@ -59,11 +65,18 @@ impl Transfers {
             let what = match transfer {
                 Transfer::Upload => "uploads",
                 Transfer::Download => "downloads",
+                Transfer::Transcript => "transcripts",
             };
             let message = format!(
                 "You have reached the limit of {count} concurrent {what}. Try again when one has ended."
             );
             return Err(ApiError::new(ErrorCode::RateLimited, message).with_retry_after(RETRY_SECONDS));
+        }
+        let of_all =
+            || under_way.iter().filter(|((_, of), _)| *of == Transfer::Transcript).map(|(_, count)| count);
+        if transfer == Transfer::Transcript && of_all().sum::<u32>() >= MOST_TRANSCRIPTS {
+            let message = "The server sends as many transcripts as it can. Try again in a moment.";
+            return Err(ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(RETRY_SECONDS));
         }
         under_way.insert(key, count + 1);
         Ok(TransferPermit { transfers: self.clone(), key })
@@ -97,6 +110,14 @@ mod tests {
         assert!(begin(2, Transfer::Upload).is_ok() && begin(1, Transfer::Download).is_ok());
         uploads.pop();
         assert!(begin(1, Transfer::Upload).is_ok());
+        let all = (0..16)
+            .flat_map(|caller| [begin(caller, Transfer::Transcript), begin(caller, Transfer::Transcript)]);
+        let all = all.map(|permit| permit.unwrap_or_else(|_| panic!())).collect::<Vec<_>>();
+        for (caller, code) in [(1, ErrorCode::RateLimited), (16, ErrorCode::ServiceUnavailable)] {
+            assert_eq!(begin(caller, Transfer::Transcript).err().map(|error| error.code()), Some(code));
+        }
+        drop(all);
+        assert!(begin(16, Transfer::Transcript).is_ok());
         uploads.clear();
         assert!(transfers.under_way().is_empty(), "nothing is kept of callers without transfers");
     }

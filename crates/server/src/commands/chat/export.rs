@@ -1,6 +1,7 @@
 //! `parlance chat export`: writes a transcript of one chat.
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use domain::message::ReadMessagesError;
@@ -19,11 +20,15 @@ use crate::wiring;
 pub(super) async fn export(store: &Arc<dyn Store>, arguments: &ExportChatArguments) -> Result<(), Failure> {
     let overview = find(store, &arguments.id).await?;
     let transcripts = wiring::transcripts(store.clone());
+    let cannot = |cause| {
+        let path = arguments.to.as_deref().unwrap_or_else(|| Path::new("-"));
+        Failure::new(format_args!("cannot write {}", path.display()), cause)
+    };
+    // Before the export is recorded.
+    let draft = arguments.to.as_deref().map(Draft::of).transpose().map_err(cannot)?;
     let begun = transcripts.begin(TranscriptReader::Operator, overview.chat.id, arguments.format).await;
     let mut transcript = begun.map_err(unwritten)?;
-    if let Some(path) = &arguments.to {
-        let cannot = |cause| Failure::new(format_args!("cannot write {}", path.display()), cause);
-        let mut draft = Draft::of(path).map_err(cannot)?;
+    if let Some(mut draft) = draft {
         write(&mut transcript, overview.messages, &mut draft, cannot).await?;
         draft.finish().map_err(cannot)?;
     } else {
@@ -69,7 +74,9 @@ async fn write(
 
 fn unwritten(error: ReadMessagesError) -> Failure {
     match error {
-        ReadMessagesError::ChatNotFound => Failure::plain("the chat was deleted meanwhile".to_owned()),
+        ReadMessagesError::ChatNotFound => {
+            Failure::plain("the chat was deleted during the export".to_owned())
+        }
         ReadMessagesError::Store(cause) => unread(cause),
     }
 }
