@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use e2e::{Api, Closed, Fleet, Server, Socket, until};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 /// Without limits of rates, since rooms are made quickly.
@@ -213,4 +214,41 @@ async fn several_servers_share_bulk_deletions() {
     assert_eq!(removed, own);
     // Events of another server come in any order.
     endings(&mut of_bot, &shared).await;
+}
+
+/// Also by a bulk deletion, and by whoever wants to edit or delete single messages.
+#[tokio::test]
+async fn a_hold_is_placed_while_the_server_runs() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    let [kept, gone] = [ann.create_chat().await, ann.create_chat().await];
+    let message = ann.sent(&kept, "evidence", &[]).await;
+    let run = |arguments: &[&str]| {
+        let output = server.command().args(arguments).output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    assert!(run(&["hold", "place", "--room", &kept, "--reason", "case 4711"]).0);
+    let edit = json!({"message": {"content": "nothing"}});
+    let path = format!("/chats/{kept}/messages/{message}");
+    for refused in [
+        ann.call(Method::PATCH, &path, Some(edit)).await,
+        ann.delete(&path).await,
+        ann.delete(&format!("/chats/{kept}")).await,
+    ] {
+        assert_eq!((refused.status, refused.code()), (409, "legal_hold"), "{refused:?}");
+    }
+    let job = finished(&ann, &accepted(&ann, "chats", json!({"ids": [kept, gone]})).await).await;
+    let errors = job["results"].as_array().unwrap().iter().map(|item| &item["error"]["code"]);
+    assert_eq!(errors.collect::<Vec<_>>(), [&json!("legal_hold"), &Value::Null], "{job}");
+    let (ok, listed) = run(&["hold", "list", "--json"]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert!(ok && listed["holds"][0]["id"] == kept && listed["holds"][0]["on"] == "Chat", "{listed}");
+    let (ok, erased) = run(&["user", "erase", "ann", "--json"]);
+    let erased: Value = serde_json::from_str(&erased).unwrap();
+    assert_eq!((ok, erased), (false, json!({"erased": 0, "held": [kept]})));
+    assert!(run(&["hold", "release", "--room", &kept]).0);
+    let (ok, erased) = run(&["user", "erase", "ann"]);
+    assert!(ok && erased.starts_with("Erased 1 text"), "{erased}");
+    assert_eq!(ann.history(&kept).await[0]["content"], "(erased)");
+    assert_eq!(ann.delete(&path).await.status, 200);
 }

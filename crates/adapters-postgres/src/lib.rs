@@ -22,6 +22,7 @@ mod error;
 mod file;
 mod group_commit;
 mod idempotency_record;
+mod legal_hold;
 mod lock;
 mod login;
 mod memory;

@@ -56,6 +56,23 @@ pub(crate) async fn organizations_with_on(mut db: &Db, plans: &[String]) -> Resu
     Ok(())
 }
 
+/// Locked while a legal hold is placed; an arbitrary number.
+const HOLDS: i64 = 0x7061_726c_686f_6c64;
+
+/// Locks legal holds against changes that they may forbid.
+pub(crate) async fn holds_on(mut db: &Db) -> Result<(), Fault> {
+    statement::<()>("SELECT pg_advisory_xact_lock(?)").bind::<BigInt, _>(HOLDS).execute(&mut db).await?;
+    Ok(())
+}
+
+/// Keeps legal holds from being placed; other transactions can do the same at the same time. It is the first lock of a
+/// transaction.
+pub(crate) async fn share_holds_on(mut db: &Db) -> Result<(), Fault> {
+    let lock = statement::<()>("SELECT pg_advisory_xact_lock_shared(?)");
+    lock.bind::<BigInt, _>(HOLDS).execute(&mut db).await?;
+    Ok(())
+}
+
 /// Held by the one change that writes to the change log; an arbitrary number.
 const CHANGES: i64 = 0x7061_726c_6c6f_6721;
 

@@ -19,6 +19,7 @@ mod delivery;
 mod error;
 mod file;
 mod idempotency_record;
+mod legal_hold;
 mod login;
 mod memory;
 mod message;

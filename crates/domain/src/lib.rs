@@ -4,6 +4,7 @@
 //! Areas:
 //!
 //! - [`account`]: users, agents, their handles and API keys;
+//! - [`legal_hold`]: rooms of which nothing may be deleted;
 //! - [`login`]: passwords, the sessions that they open, and registration;
 //! - [`organization`]: members, roles, and invitations;
 //! - [`plan`]: the limits of an organization;
@@ -67,6 +68,7 @@ pub mod file;
 pub mod foreign;
 pub mod id;
 pub mod idempotency;
+pub mod legal_hold;
 pub mod login;
 pub mod memory;
 pub mod message;

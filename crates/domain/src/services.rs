@@ -22,6 +22,7 @@ use crate::delivery::{ClaimLease, DeliveryRepository, DeliveryService};
 use crate::file::{FileLimits, FileRepository, FileService, ObjectStore};
 use crate::foreign::ForeignRepository;
 use crate::idempotency::IdempotencyRepository;
+use crate::legal_hold::{LegalHoldRepository, LegalHoldService};
 use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
 use crate::memory::{MemoryRepository, MemoryService};
 use crate::message::{BeginTraces, MaxHops, MaxPairMessages, MessageRepository, MessageService};
@@ -71,6 +72,7 @@ repositories!(
     ForeignRepository,
     IdempotencyRepository,
     KeyRepository,
+    LegalHoldRepository,
     LoginRepository,
     MemoryRepository,
     MessageRepository,
@@ -188,6 +190,8 @@ pub struct Services {
     pub attention: Arc<AttentionService>,
     /// Searching messages.
     pub search: Arc<SearchService>,
+    /// Legal holds.
+    pub legal_holds: Arc<LegalHoldService>,
     /// Chats as documents.
     pub transcripts: Arc<TranscriptService>,
     /// The work that agents owe.
@@ -351,6 +355,7 @@ impl Services {
             reminders: Arc::new(reminders),
             attention: Arc::new(attention),
             search: Arc::new(SearchService::new(store.clone(), to_index, clock.clone())),
+            legal_holds: Arc::new(LegalHoldService::new(store.clone(), clock.clone())),
             transcripts: Arc::new(TranscriptService::new(
                 store.clone(),
                 store.clone(),

@@ -147,7 +147,8 @@ fn account_endpoints() -> Vec<Endpoint> {
         delete("/agents/{agent_id}", account::delete_agent)
             .named("deleteAgent", "Delete an agent; requires force=true if the agent has worked")
             .query::<account::DeleteAgentQuery>()
-            .answers::<DeletedAgentView<'_>>(200),
+            .answers::<DeletedAgentView<'_>>(200)
+            .refuses(&[409]),
         get("/agents/{agent_id}/connections", account::list_connections)
             .named(
                 "listConnections",

@@ -10,6 +10,7 @@ use crate::commands::backup::BackupArguments;
 use crate::commands::chat::ChatCommand;
 use crate::commands::config::ConfigCommand;
 use crate::commands::export::ExportArguments;
+use crate::commands::hold::HoldCommand;
 use crate::commands::import::ImportArguments;
 use crate::commands::key::KeyCommand;
 use crate::commands::org::OrgCommand;
@@ -69,6 +70,13 @@ pub enum Command {
     Completions {
         /// Shell to complete commands in.
         shell: clap_complete::Shell,
+    },
+    /// Write the manual pages of all commands to a directory.
+    #[command(after_help = "Example:\n  parlance man /usr/local/share/man/man1")]
+    Man {
+        /// Existing directory.
+        #[arg(value_hint = clap::ValueHint::DirPath)]
+        directory: std::path::PathBuf,
     },
     /// Print the API document (OpenAPI 3.1).
     #[command(after_help = "Example:\n  parlance openapi > openapi.json")]
@@ -133,6 +141,14 @@ pub enum Command {
         /// What to do.
         #[command(subcommand)]
         command: ChatCommand,
+    },
+    /// List, place, and release legal holds, which keep what rooms contain.
+    ///
+    /// Works while servers run on the same store.
+    Hold {
+        /// What to do.
+        #[command(subcommand)]
+        command: HoldCommand,
     },
     /// Show the work that agents owe: messages that they have not processed.
     Work {

@@ -43,7 +43,7 @@ pub use failure::Failure;
 use clap::CommandFactory;
 use cli::{Cli, Command};
 use commands::{
-    agent, attention, audit, backup, chat, doctor, export, import, key, migrate, openapi, org, plan,
+    agent, attention, audit, backup, chat, doctor, export, hold, import, key, migrate, openapi, org, plan,
     reminder, serve, status, token, usage, user, version, webhook, work,
 };
 use config::{Config, Flags, ServerFlags};
@@ -73,6 +73,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Config { command } => commands::config::run(flags, command),
         Command::Openapi => openapi::print(),
         Command::Completions { shell } => completions(shell),
+        Command::Man { directory } => manual(&directory),
         Command::Version(arguments) => version::print(&arguments),
         Command::Status(arguments) => with(flags, async |config| status::run(&config, &arguments).await),
         Command::Migrate(arguments) => with(flags, async |config| migrate::migrate(&config, arguments).await),
@@ -87,6 +88,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Org { command } => with(flags, async |config| org::run(&config, command).await),
         Command::Agent { command } => with(flags, async |config| agent::run(&config, command).await),
         Command::Chat { command } => with(flags, async |config| chat::run(&config, command).await),
+        Command::Hold { command } => with(flags, async |config| hold::run(&config, command).await),
         Command::Webhook { command } => with(flags, async |config| webhook::run(&config, command).await),
         Command::Reminder { command } => with(flags, async |config| reminder::run(&config, command).await),
         Command::Attention { command } => with(flags, async |config| attention::run(&config, command).await),
@@ -104,6 +106,14 @@ fn with(flags: Flags, work: impl AsyncFnOnce(Config) -> Result<(), Failure>) -> 
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.map_err(|cause| Failure::new("cannot start the runtime", cause))
+}
+
+/// Writes the manual pages.
+fn manual(directory: &std::path::Path) -> Result<(), Failure> {
+    clap_mangen::generate_to(Cli::command(), directory).map_err(|cause| {
+        Failure::new(format_args!("cannot write to {}", directory.display()), cause)
+            .next("name a directory that exists and that you may write to: see `parlance man --help`")
+    })
 }
 
 /// Prints the completions of this command line for a shell.

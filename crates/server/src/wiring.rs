@@ -17,6 +17,7 @@ use domain::control::ControlService;
 use domain::delivery::DeliveryService;
 use domain::file::{ObjectError, ObjectStore};
 use domain::id::NodeId;
+use domain::legal_hold::LegalHoldService;
 use domain::message::MessageService;
 use domain::organization::OrganizationService;
 use domain::plan::PlanService;
@@ -260,8 +261,13 @@ pub(crate) fn reminders(store: Arc<dyn Store>) -> ReminderService {
     ReminderService::new(store.clone(), Arc::new(messages(store)), nobody, clock, ids)
 }
 
+/// The use cases on legal holds alone, for commands.
+pub(crate) fn legal_holds(store: Arc<dyn Store>) -> LegalHoldService {
+    LegalHoldService::new(store, Arc::new(SystemClock))
+}
+
 /// The use cases on messages alone, for commands.
-fn messages(store: Arc<dyn Store>) -> MessageService {
+pub(crate) fn messages(store: Arc<dyn Store>) -> MessageService {
     let (nobody, clock, ids) = (Arc::new(NobodyListens), Arc::new(SystemClock), Arc::new(RandomIds));
     MessageService::new(store.clone(), store, nobody.clone(), nobody, clock, ids, Arc::default())
 }

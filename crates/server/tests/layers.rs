@@ -98,7 +98,7 @@ fn the_domain_uses_a_closed_list_of_crates() {
 }
 
 /// How many packages `Cargo.lock` lists, ours included.
-const LOCKED_PACKAGES: usize = 523;
+const LOCKED_PACKAGES: usize = 525;
 
 /// Every dependency costs build time and trust, so that their number grows only on purpose, and never back.
 #[test]

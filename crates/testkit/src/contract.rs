@@ -36,6 +36,7 @@ pub mod holds;
 pub mod invitations;
 pub mod key_repeats;
 pub mod keys;
+pub mod legal_holds;
 pub mod logins;
 pub mod members;
 pub mod memories;
@@ -270,6 +271,10 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, retention:
             old_messages_are_erased, an_interrupted_erasure_continues,
+        }
+        $crate::contract_tests! { @area $make, legal_holds:
+            what_is_held_is_kept, retention_comes_back_for_what_was_held, holds_are_listed_and_audited,
+            texts_of_a_user_are_erased,
         }
         $crate::contract_tests! { @area $make, search:
             a_search_finds_what_a_scan_finds, what_changes_is_found_as_it_is, a_search_shows_what_its_caller_may_read,

@@ -24,6 +24,7 @@ use domain::delivery::{
 use domain::foreign::ForeignPolicy;
 use domain::id::{ChatId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
+use domain::legal_hold::{HoldReason, HoldSubject};
 use domain::login::{Password, SessionKind, WhichLogin};
 use domain::memory::{
     MemoriesOfAgent, MemoriesOfHuman, MemoryContent, MemoryMetadata, MemoryScope, MemoryStep, MemoryThought,
@@ -72,6 +73,7 @@ impl Fixture {
         fixture.work(world).await;
         fixture.loop_for_ever(world).await;
         fixture.spend(world).await;
+        fixture.hold_deleted_room(world).await;
         attention::fill(world, &fixture.users[0], &fixture.agents[0]).await;
         fixture.take_back(world).await;
         fixture.make_contacts(world).await;
@@ -160,6 +162,11 @@ impl Fixture {
         world.chat(ann.caller, &[idle.id.into()]).await;
         world.control.pause_agent(ann.id.into(), idle.id, reason).await.unwrap();
         self.chats = vec![chat, left, deleted, stopped];
+    }
+
+    async fn hold_deleted_room(&self, world: &World) {
+        let reason = HoldReason::new("a \u{1} case".to_owned()).unwrap();
+        world.legal_holds.place(HoldSubject::Chat(self.chats[2]), reason).await.unwrap();
     }
 
     /// A budget that is exceeded, released, and exceeded again, in a room of its own.

@@ -7,6 +7,7 @@ mod help;
 mod invitation;
 mod output;
 mod work;
+mod wrong;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,9 +17,10 @@ use e2e::{Server, isolated, on_postgres, program};
 use serde_json::Value;
 
 use crate::help::leaves;
+use crate::wrong::WRONG;
 
 /// Commands that nothing can be wrong about but an argument that is not known.
-const NEVER_WRONG: [&[&str]; 14] = [
+const NEVER_WRONG: [&[&str]; 16] = [
     &["status"],
     &["serve"],
     &["version"],
@@ -29,273 +31,12 @@ const NEVER_WRONG: [&[&str]; 14] = [
     &["config", "check"],
     &["config", "show"],
     &["config", "reference"],
+    &["config", "example"],
     &["plan", "list"],
     &["org", "list"],
     &["user", "list"],
+    &["hold", "list"],
     &["token", "rotate-keys"],
-];
-
-/// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
-/// not there.
-const WRONG: [(&[&str], &[&[&str]]); 65] = [
-    (
-        &["usage"],
-        &[
-            &["--by", "hour"],
-            &["--since", "yesterday"],
-            &["--until", "2026-02-30"],
-            &["--org", "nobody"],
-            &["--agent", "ann/nobody"],
-            &["--room", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
-            &["--root", "here"],
-            &["--limit", "0"],
-        ],
-    ),
-    (
-        &["work", "retry"],
-        &[
-            &["--all"],
-            &["--agent", "ann/nobody", "--flag", "failing"],
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/nobody"],
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot", "--flag", "failing"],
-            &["--flag", "odd"],
-            &["--state", "held", "--root", "odd"],
-        ],
-    ),
-    (
-        &["work", "dead-letter"],
-        &[
-            &[],
-            &["--reason", "x"],
-            &["--reason", " ", "--all"],
-            &["--all"],
-            &["--reason", "x", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/nobody"],
-        ],
-    ),
-    (
-        &["work", "reassign"],
-        &[
-            &[],
-            &["--all"],
-            &["--to", "ann/bot"],
-            &["--to", "ann/nobody", "--all"],
-            &["--to", "ann/bot", "--agent", "ann/bot"],
-            &["--to", "ann/bot", "--all", "--reason", " "],
-            &["--to", "ann/bot", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot"],
-        ],
-    ),
-    (
-        &["work", "send-again"],
-        &[
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
-            &["x", "ann/bot"],
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot"],
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot", "--reason", " "],
-        ],
-    ),
-    (
-        &["work", "list"],
-        &[
-            &["--agent", "ann/nobody"],
-            &["--room", "x"],
-            &["--room", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
-            &["--state", "processed"],
-            &["--flag", "odd"],
-            &["--limit", "0"],
-        ],
-    ),
-    (
-        &["work", "show"],
-        &[
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
-            &["x", "ann/bot"],
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot"],
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/nobody"],
-        ],
-    ),
-    (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
-    (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
-    (&["org", "show"], &[&[], &["nobodys"]]),
-    (&["org", "pause"], &[&["ann"], &["nobodys", "--reason", "x"], &["ann", "--reason", " "]]),
-    (&["org", "set-max-hops"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "1000001"]]),
-    (&["org", "set-foreign"], &[&["ann"], &["nobodys", "hold"], &["ann", "maybe"]]),
-    (&["org", "set-max-pair-messages"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "-1"]]),
-    (&["org", "budgets"], &[&[], &["nobodys"]]),
-    (
-        &["org", "set-budget"],
-        &[
-            &["ann", "room_tokens"],
-            &["nobodys", "room_tokens", "5"],
-            &["ann", "rooms", "5"],
-            &["ann", "room_tokens", "0"],
-            &["ann", "room_tokens", "many"],
-        ],
-    ),
-    (&["org", "resume"], &[&[], &["nobodys"]]),
-    (&["org", "rename"], &[&["ann"], &["nobodys", "x"], &["ann", " "]]),
-    (&["org", "delete"], &[&[], &["nobodys", "--force"], &["ann", "--force"]]),
-    (&["org", "members"], &[&[], &["nobodys"]]),
-    (
-        &["org", "invite"],
-        &[
-            &[],
-            &["nobodys"],
-            &["ann", "--role", "king"],
-            &["ann", "--email", "x"],
-            &["ann", "--days", "0"],
-            &["ann", "--days", "91"],
-        ],
-    ),
-    (&["org", "set-role"], &[&["ann"], &["nobody", "admin"], &["ann", "king"]]),
-    (
-        &["org", "move"],
-        &[&["ann"], &["nobody", "--own"], &["ann", "--to", "nobodys"], &["ann", "--to", "x", "--own"]],
-    ),
-    (
-        &["audit"],
-        &[
-            &["--org", "nobodys"],
-            &["--since", "yesterday"],
-            &["--until", "tomorrow"],
-            &["--action", "chat.eaten"],
-            &["--actor", "nobody"],
-            &["--subject", "ann/nobody"],
-            &["--limit", "0"],
-        ],
-    ),
-    (&["audit", "verify"], &[&["--anchor", "x"], &["--anchor", "1:00"], &["--limit", "1"]]),
-    (&["backup"], &[&["--to", "/nowhere"], &["--to", "/dev/null"]]),
-    (&["backup", "verify"], &[&[], &["/nowhere/x.jsonl"], &["/dev/null"]]),
-    (&["completions"], &[&[], &["tcsh"]]),
-    (&["import"], &[&["--from", "/nowhere/x.jsonl"], &["--from", "/dev/null"]]),
-    (
-        &["user", "create"],
-        &[
-            &[],
-            &["--handle", "A B", "--email", "x@example.org", "--name", "X"],
-            &["--handle", "new", "--email", "x", "--name", "X"],
-            &["--handle", "new", "--email", "x@example.org", "--name", " "],
-            &["--handle", "new", "--email", "x@example.org", "--name", "X", "--org", ""],
-            &["--handle", "new", "--email", "x@example.org", "--name", "X", "--plan", "none"],
-            &["--handle", "ann", "--email", "x@example.org", "--name", "X"],
-            &["--handle", "new", "--email", "ANN@example.org", "--name", "X"],
-        ],
-    ),
-    (&["user", "show"], &[&[], &["nobody"], &["ann/bot"]]),
-    (&["user", "disable"], &[&[], &["nobody"]]),
-    (&["user", "enable"], &[&[], &["nobody"]]),
-    (&["user", "delete"], &[&[], &["nobody", "--force"], &["ann"]]),
-    (
-        &["agent", "create"],
-        &[
-            &["--owner", "ann"],
-            &["--owner", "nobody", "--name", "X", "--description", "x"],
-            &["--owner", "ann", "--name", " ", "--description", "x"],
-            &["--owner", "ann", "--name", "X", "--description", ""],
-            &["--owner", "ann", "--name", "Bot", "--description", "x"],
-        ],
-    ),
-    (&["agent", "list"], &[&["--owner", "nobody"], &["--owner"]]),
-    (&["agent", "show"], &[&[], &["ann"], &["ann/nobody"]]),
-    (
-        &["agent", "set"],
-        &[
-            &["ann/bot"],
-            &["ann/nobody", "--global"],
-            &["ann/bot", "--global=maybe"],
-            &["ann/bot", "--claims", "mine"],
-            &["ann/bot", "--a2a=maybe"],
-        ],
-    ),
-    (&["agent", "pause"], &[&["ann/bot"], &["ann/nobody", "--reason", "x"], &["ann/bot", "--reason", " "]]),
-    (&["agent", "resume"], &[&[], &["ann/nobody"]]),
-    (&["agent", "disable"], &[&[], &["ann/nobody"]]),
-    (&["agent", "enable"], &[&[], &["ann/nobody"]]),
-    (&["agent", "delete"], &[&[], &["ann/nobody", "--force"], &["ann/bot"]]),
-    (
-        &["chat", "list"],
-        &[
-            &["--org", "nobodys"],
-            &["--participant", "nobody"],
-            &["--limit", "0"],
-            &["--org", "ann", "--participant", "ann"],
-        ],
-    ),
-    (&["chat", "delete"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
-    (&["chat", "show"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
-    (
-        &["chat", "export"],
-        &[
-            &[],
-            &["x"],
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "--format", "pdf"],
-            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "--json"],
-        ],
-    ),
-    (&["attention", "list"], &[&[], &["nobody"], &["ann", "--state", "new"], &["ann", "--limit", "0"]]),
-    (
-        &["attention", "answer"],
-        &[
-            &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
-            &["ann", "x", "--text", "yes"],
-            &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "--text", "yes"],
-            &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "--decision", "perhaps"],
-        ],
-    ),
-    (&["attention", "dismiss"], &[&["ann"], &["ann", "x"], &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
-    (&["reminder", "list"], &[&[], &["nobody"], &["ann", "--state", "new"], &["ann", "--limit", "0"]]),
-    (&["reminder", "cancel"], &[&["ann"], &["ann", "x"], &["ann", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
-    (
-        &["webhook", "set"],
-        &[
-            &[],
-            &["ann/bot"],
-            &["ann/nobody", "https://hooks.example.org/"],
-            &["ann/bot", "hooks.example.org"],
-            &["ann/bot", "https://127.0.0.1/"],
-            &["ann/bot", "https://hooks.example.org/", "--event", "agent.*"],
-            &["ann", "https://hooks.example.org/", "--organization", "--event", "agents.*"],
-            &["nowhere", "https://hooks.example.org/", "--organization"],
-        ],
-    ),
-    (&["webhook", "show"], &[&[], &["ann/nobody"], &["ann/bot"], &["ann", "--organization"]]),
-    (&["webhook", "rotate"], &[&[], &["ann/nobody"], &["ann/bot"]]),
-    (&["webhook", "enable"], &[&[], &["ann/nobody"], &["ann/bot"]]),
-    (&["webhook", "remove"], &[&[], &["ann/nobody"], &["ann/bot"]]),
-    (&["webhook", "deliveries"], &[&[], &["ann/nobody"], &["ann/bot", "--limit", "0"]]),
-    (
-        &["webhook", "resend"],
-        &[&["ann/bot"], &["ann/bot", "x"], &["ann/bot", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]],
-    ),
-    (&["key", "list"], &[&[], &["nobody"], &["ann/nobody"]]),
-    (
-        &["key", "create"],
-        &[
-            &[],
-            &["--user", "nobody"],
-            &["--user", "ann/bot"],
-            &["--user", "ann", "--name", " "],
-            &["--user", "ann", "--days", "0"],
-        ],
-    ),
-    (&["key", "rotate"], &[&[], &["ann"], &["ann/nobody"]]),
-    (&["key", "revoke"], &[&[], &["thnv_u_1_x"], &["--all-of", "nobody"], &["x", "--all-of", "ann"]]),
-    (
-        &["plan", "set"],
-        &[
-            &[],
-            &["free"],
-            &["none", "--user", "ann"],
-            &["enterprise", "--org", "none"],
-            &["", "--user", "ann"],
-        ],
-    ),
-    (
-        &["token", "issue"],
-        &[&[], &["--user", "nobody"], &["--user", "A B"], &["--user", "ann", "--ttl", "901"]],
-    ),
 ];
 
 fn run(server: &Server, path: &[&str], arguments: &[&str]) -> Output {
@@ -424,6 +165,7 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
         &["webhook"],
         &["attention"],
         &["reminder"],
+        &["hold"],
         &["work"],
         &["token"],
         &["config"],

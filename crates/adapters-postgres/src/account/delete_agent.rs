@@ -20,6 +20,7 @@ use crate::board;
 use crate::change;
 use crate::contact;
 use crate::error::Fault;
+use crate::legal_hold;
 use crate::lock;
 use crate::memory;
 use crate::message::record_key::RecordKeys;
@@ -42,10 +43,14 @@ pub(crate) async fn delete_agent_on(
     mut db: &Db,
     command: &DeleteAgent,
 ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, Fault> {
+    let is_kept = legal_hold::keeps_party_on(db, command.agent.into()).await?;
     // From here on the agent cannot be added to a chat, and no other change writes to its chats.
     let found = owned_on(db, command.agent, command.owner).await?;
     let Some(agent) = found else { return Ok(Err(DeleteAgentRefused::NotFound)) };
     let agent = agent.into_agent()?;
+    if is_kept {
+        return Ok(Err(DeleteAgentRefused::UnderHold));
+    }
     let who = ParticipantId::Agent(agent.id);
     lock::chats_of_on(db, who).await?;
     let executions = executions_on(db, agent.id).await?;

@@ -17,6 +17,7 @@ use crate::board;
 use crate::change;
 use crate::contact;
 use crate::error::Fault;
+use crate::legal_hold;
 use crate::lock;
 use crate::login::session;
 use crate::organization::{invitation, member};
@@ -30,6 +31,7 @@ pub(super) async fn delete_user_on(
     db: &Db,
     command: &DeleteUser,
 ) -> Result<Result<DeletedUser, DeleteUserRefused>, Fault> {
+    let is_kept = legal_hold::keeps_party_on(db, command.user.into()).await?;
     // From here on no user changes organizations.
     lock::names_on(db).await?;
     let Some(user) = user_on(db, command.user).await? else { return Ok(Err(DeleteUserRefused::NotFound)) };
@@ -40,6 +42,9 @@ pub(super) async fn delete_user_on(
     let Some(user) = user_on(db, command.user).await? else { return Ok(Err(DeleteUserRefused::NotFound)) };
     if member::others_on(db, &user).await?.let_go(user.organization_role).is_err() {
         return Ok(Err(DeleteUserRefused::LastAdmin));
+    }
+    if is_kept {
+        return Ok(Err(DeleteUserRefused::UnderHold));
     }
     let (who, now) = (ParticipantId::User(user.id), command.now);
     lock::chats_of_on(db, who).await?;

@@ -16,6 +16,7 @@ use crate::board;
 use crate::change;
 use crate::error::Fault;
 use crate::file;
+use crate::legal_hold;
 use crate::reminder;
 use crate::row::{self, At};
 use crate::run::Db;
@@ -26,6 +27,7 @@ pub(crate) async fn delete_on(
     db: &Db,
     command: &DeleteChat,
 ) -> Result<Result<DeletedChat, DeleteRefused>, Fault> {
+    let is_kept = legal_hold::keeps_chat_on(db, command.chat).await?;
     let Some(chat) = locked_chat_on(db, command.chat).await? else {
         return Ok(Err(DeleteRefused::ChatNotFound));
     };
@@ -33,6 +35,9 @@ pub(crate) async fn delete_on(
         && let Err(refused) = standing_on(db, by.participant(), chat.id).await?.decide_delete()
     {
         return Ok(Err(refused));
+    }
+    if is_kept {
+        return Ok(Err(DeleteRefused::UnderHold));
     }
     let empties = empty_on(db, chat.id, command.now);
     let audited = audit::append_on(db, [AuditEntry::chat_deleted(command)]);

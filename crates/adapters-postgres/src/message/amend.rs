@@ -5,6 +5,7 @@ use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::chat::ChatTitle;
 use domain::id::{ChatId, MessageId, ParticipantId, UserId};
+use domain::legal_hold::UnderHold;
 use domain::message::{ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
 
 use super::load::message_on;
@@ -15,7 +16,7 @@ use crate::plan::quota;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{chats, messages};
-use crate::{attention, audit, file, idempotency_record, lock, search};
+use crate::{attention, audit, file, idempotency_record, legal_hold, lock, search};
 
 pub(super) async fn edit_on(
     mut db: &Db,
@@ -84,6 +85,7 @@ async fn changeable_on(
     message: MessageId,
     by: UserId,
 ) -> Result<Result<Message, ChangeMessageRefused>, Fault> {
+    let is_kept = legal_hold::keeps_chat_on(db, chat).await?;
     lock::chat_on(db, chat).await?;
     if membership_on(db, ParticipantId::User(by), chat).await?.is_none() {
         return Ok(Err(ChangeMessageRefused::ChatNotFound));
@@ -92,5 +94,8 @@ async fn changeable_on(
     let Some(message) = message_on(db, chat, message).await? else {
         return Ok(Err(ChangeMessageRefused::MessageNotFound));
     };
-    Ok(message.decide_change(by).map(|()| message))
+    if let Err(refused) = message.decide_change(by) {
+        return Ok(Err(refused));
+    }
+    Ok(if is_kept { Err(UnderHold.into()) } else { Ok(message) })
 }

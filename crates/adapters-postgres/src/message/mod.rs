@@ -7,6 +7,7 @@ pub(crate) mod cause;
 mod context;
 mod deadline;
 pub(crate) mod erase;
+mod erase_texts;
 mod foreign;
 mod history;
 pub(crate) mod hold;
@@ -31,9 +32,9 @@ use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
     Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, CheckPair,
-    CheckTree, DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld,
-    HistoryFilter, Kinds, Message, MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult,
-    Surroundings, SurroundingsRefused,
+    CheckTree, DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, EraseTexts,
+    ErasedOld, ErasedTexts, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, NoticeHold,
+    NoticeOutcome, PriorResult, Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -80,6 +81,11 @@ impl MessageRepository for PostgresStore {
 
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError> {
         let done = self.change(step, |db, step| retention::erase_old_on(db, step).boxed(), |_| ());
+        done.await?.map_err(|never: Infallible| match never {})
+    }
+
+    async fn erase_texts(&self, step: EraseTexts) -> Result<ErasedTexts, StoreError> {
+        let done = self.change(step, |db, step| erase_texts::erase_texts_on(db, step).boxed(), |_| ());
         done.await?.map_err(|never: Infallible| match never {})
     }
 

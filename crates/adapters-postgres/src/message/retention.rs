@@ -19,7 +19,7 @@ use crate::error::Fault;
 use crate::run::{Db, execute};
 use crate::schema::{chats, messages};
 use crate::statement::statement;
-use crate::{attention, file, lock, row, search};
+use crate::{attention, file, legal_hold, lock, row, search};
 
 /// Erases messages, and updates the counts of their chats; bytes are those of
 /// [`domain::message::Message::bytes`].
@@ -46,22 +46,27 @@ pub(super) async fn erase_old_on(
         .load::<(Uuid, Uuid, String)>(&mut db)
         .await?;
     let last = rows.last().map(|(id, ..)| MessageId::new(*id));
-    let (mut old, mut chats) = (Vec::new(), BTreeSet::new());
+    let held = legal_hold::kept_of_on(db, rows.iter().map(|(_, chat, _)| *chat).collect()).await?;
+    let (mut old, mut chats, mut kept) = (Vec::new(), BTreeSet::new(), false);
     for (id, chat, kind) in rows {
         if step.which.includes(row::word(&kind, MessageKind::parse)?) {
+            if held.contains(&chat) {
+                kept = true;
+                continue;
+            }
             old.push(MessageId::new(id));
             chats.insert(ChatId::new(chat));
         }
     }
     if old.is_empty() {
-        return Ok(Ok(ErasedOld { last, erased: 0 }));
+        return Ok(Ok(ErasedOld { last, erased: 0, kept }));
     }
     let records = RecordKeys::of_messages_on(db, &old).await?;
     if records.erase_attempts_on(db, i64::from(ATTEMPTS_A_STEP)).await? == ATTEMPTS_A_STEP as usize {
         return Ok(Ok(ErasedOld::attempts_only(*step)));
     }
     let erased = erase_on(db, &chats, &old, step.now.plus(step.unattached)).await?;
-    Ok(Ok(ErasedOld { last, erased }))
+    Ok(Ok(ErasedOld { last, erased, kept }))
 }
 
 /// Those of the messages that still exist after their chats are locked. There can be many chats: if

@@ -15,12 +15,13 @@ use crate::row::At;
 use crate::run::Db;
 use crate::schema::{budget_levels, budgets, chats, organizations, users};
 use crate::webhook::events;
-use crate::{audit, lock};
+use crate::{audit, legal_hold, lock};
 
 pub(super) async fn delete_on(
     mut db: &Db,
     command: &DeleteOrganization,
 ) -> Result<Result<Organization, DeleteOrganizationRefused>, Fault> {
+    let is_kept = legal_hold::keeps_organization_on(db, command.organization).await?;
     // From here on no user can enter it, and nothing can be added to it.
     lock::names_on(db).await?;
     let id = command.organization.uuid();
@@ -28,6 +29,9 @@ pub(super) async fn delete_on(
     let Some(organization) = organization_on(db, id).await? else {
         return Ok(Err(DeleteOrganizationRefused::NotFound));
     };
+    if is_kept {
+        return Ok(Err(DeleteOrganizationRefused::UnderHold));
+    }
     let members = member::count_on(db, organization.id).await?;
     if members > 0 {
         return Ok(Err(DeleteOrganizationRefused::HasMembers(members)));

@@ -17,6 +17,7 @@ use crate::board;
 use crate::change;
 use crate::contact;
 use crate::error::Fault;
+use crate::legal_hold;
 use crate::memory;
 use crate::push;
 use crate::reminder;
@@ -44,6 +45,9 @@ pub(crate) fn delete_agent_on(
 ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, Fault> {
     let found = agent_on(connection, command.agent)?.filter(|agent| agent.owner == command.owner);
     let Some(agent) = found else { return Ok(Err(DeleteAgentRefused::NotFound)) };
+    if legal_hold::keeps_party_on(connection, agent.id.into())? {
+        return Ok(Err(DeleteAgentRefused::UnderHold));
+    }
     let id = row::bytes(agent.id.uuid());
     let counted = diesel::sql_query(EXECUTIONS).bind::<Binary, _>(&id).get_result::<Counted>(connection)?;
     let executions = counted.number.cast_unsigned();

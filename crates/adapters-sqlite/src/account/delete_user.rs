@@ -16,6 +16,7 @@ use crate::board;
 use crate::change;
 use crate::contact;
 use crate::error::Fault;
+use crate::legal_hold;
 use crate::login::session;
 use crate::organization::{invitation, member};
 use crate::push;
@@ -30,6 +31,9 @@ pub(super) fn delete_user_on(
     let Some(user) = user_on(connection, command.user)? else { return Ok(Err(DeleteUserRefused::NotFound)) };
     if member::others_on(connection, &user)?.let_go(user.organization_role).is_err() {
         return Ok(Err(DeleteUserRefused::LastAdmin));
+    }
+    if legal_hold::keeps_party_on(connection, user.id.into())? {
+        return Ok(Err(DeleteUserRefused::UnderHold));
     }
     let belongings = belongings_on(connection, &user)?;
     if belongings.agents > 0 || (belongings.chats > 0 && !command.force) {

@@ -12,6 +12,7 @@ use crate::board;
 use crate::change;
 use crate::error::Fault;
 use crate::file;
+use crate::legal_hold;
 use crate::reminder;
 use crate::row::{self, Id};
 use crate::schema::{chats, participants};
@@ -29,6 +30,9 @@ pub(crate) fn delete_on(
     let Some(chat) = chat_on(connection, command.chat)? else {
         return Ok(Err(DeleteRefused::ChatNotFound));
     };
+    if legal_hold::keeps_chat_on(connection, command.chat)? {
+        return Ok(Err(DeleteRefused::UnderHold));
+    }
     let column = row::bytes(command.chat.uuid());
     let present = participants::table
         .filter(participants::chat_id.eq(&column))

@@ -5,6 +5,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::chat::ChatTitle;
 use domain::id::{ChatId, MessageId, ParticipantId, UserId};
+use domain::legal_hold::UnderHold;
 use domain::message::{ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
 
 use super::load::message_on;
@@ -15,6 +16,7 @@ use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::file;
 use crate::idempotency_record;
+use crate::legal_hold;
 use crate::plan::quota;
 use crate::row::{self, Id};
 use crate::schema::{attempts, chats, deliveries, messages};
@@ -100,5 +102,11 @@ fn changeable_on(
     let Some(message) = message_on(connection, chat, message)? else {
         return Ok(Err(ChangeMessageRefused::MessageNotFound));
     };
-    Ok(message.decide_change(by).map(|()| message))
+    if let Err(refused) = message.decide_change(by) {
+        return Ok(Err(refused));
+    }
+    if legal_hold::keeps_chat_on(connection, chat)? {
+        return Ok(Err(UnderHold.into()));
+    }
+    Ok(Ok(message))
 }

@@ -5,6 +5,7 @@ pub(crate) mod append;
 pub(crate) mod cause;
 mod context;
 mod deadline;
+mod erase_texts;
 mod foreign;
 mod history;
 pub(crate) mod hold;
@@ -25,9 +26,9 @@ use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
     Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, CheckPair,
-    CheckTree, DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld,
-    HistoryFilter, Kinds, Message, MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult,
-    Surroundings, SurroundingsRefused,
+    CheckTree, DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, EraseTexts,
+    ErasedOld, ErasedTexts, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, NoticeHold,
+    NoticeOutcome, PriorResult, Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -70,6 +71,13 @@ impl MessageRepository for SqliteStore {
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError> {
         let work = move |connection: &mut SqliteConnection| retention::erase_old_on(connection, step).map(Ok);
         let done: Result<ErasedOld, Infallible> = self.change(work, |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn erase_texts(&self, step: EraseTexts) -> Result<ErasedTexts, StoreError> {
+        let work =
+            move |connection: &mut SqliteConnection| erase_texts::erase_texts_on(connection, step).map(Ok);
+        let done: Result<ErasedTexts, Infallible> = self.change(work, |_| ()).await?;
         done.map_err(|never| match never {})
     }
 

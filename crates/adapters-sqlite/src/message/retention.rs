@@ -1,12 +1,12 @@
 //! Retention: erases messages and attempts that are too old.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel::sqlite::SqliteConnection;
-use domain::id::MessageId;
+use domain::id::{ChatId, MessageId};
 use domain::message::retention::ATTEMPTS_A_STEP;
 use domain::message::{EraseOld, ErasedOld, MessageKind};
 
@@ -14,6 +14,7 @@ use super::load::RECORDS;
 use crate::attention;
 use crate::error::Fault;
 use crate::file;
+use crate::legal_hold;
 use crate::row::{self, Id};
 use crate::schema::{chats, messages};
 use crate::search;
@@ -41,8 +42,19 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
         .load::<(Id, Id, i64, String, String, i64)>(connection)?;
     let last = rows.last().map(|(id, ..)| MessageId::new(id.0));
     let (mut old, mut records, mut chats) = (Vec::new(), Vec::new(), BTreeMap::<Id, (i64, i64)>::new());
+    let (mut kept, mut holds) = (false, BTreeMap::new());
     for (id, chat, sequence, mentions, kind, bytes) in rows {
         if step.which.includes(row::word(&kind, MessageKind::parse)?) {
+            let is_kept = match holds.entry(chat) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    *new.insert(legal_hold::keeps_chat_on(connection, ChatId::new(chat.0))?)
+                }
+            };
+            if is_kept {
+                kept = true;
+                continue;
+            }
             old.push(id);
             records.push((chat.hex(), sequence, mentions));
             let gone = chats.entry(chat).or_default();
@@ -78,7 +90,7 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
             ))
             .execute(connection)?;
     }
-    Ok(ErasedOld { last, erased })
+    Ok(ErasedOld { last, erased, kept })
 }
 
 /// Erases earlier attempts of these records, up to the limit of a step; returns their number.

@@ -9,6 +9,7 @@ use domain::plan::Organization;
 use super::{invitation, member};
 use crate::audit;
 use crate::error::Fault;
+use crate::legal_hold;
 use crate::memory;
 use crate::plan::list::organization_on;
 use crate::row;
@@ -23,6 +24,9 @@ pub(super) fn delete_on(
     let Some(organization) = organization_on(connection, &id)? else {
         return Ok(Err(DeleteOrganizationRefused::NotFound));
     };
+    if legal_hold::keeps_organization_on(connection, organization.id)? {
+        return Ok(Err(DeleteOrganizationRefused::UnderHold));
+    }
     let members = member::count_on(connection, organization.id)?;
     if members > 0 {
         return Ok(Err(DeleteOrganizationRefused::HasMembers(members)));

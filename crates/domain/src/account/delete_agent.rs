@@ -15,6 +15,7 @@ use crate::chat::{Chat, Participant};
 use crate::contact::Parted;
 use crate::event::DomainEvent;
 use crate::id::{AgentId, UserId};
+use crate::legal_hold::UnderHold;
 use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
@@ -38,6 +39,9 @@ pub enum DeleteAgentError {
     /// The caller does not own the agent.
     #[error("there is no such agent of the caller")]
     AgentNotFound,
+    /// It is or was in a chat that is under a legal hold.
+    #[error(transparent)]
+    UnderHold(#[from] UnderHold),
     /// It has sent or received messages, and `force` was not set.
     #[error("the agent has worked in {executions} chat(s)")]
     HasWorked {
@@ -109,6 +113,7 @@ impl AccountService {
         match self.accounts.delete_agent(command, on_commit).await? {
             Ok(deleted) => Ok(AgentDeletion { agent: deleted.agent, executions: deleted.executions }),
             Err(DeleteAgentRefused::NotFound) => Err(DeleteAgentError::AgentNotFound),
+            Err(DeleteAgentRefused::UnderHold) => Err(UnderHold.into()),
             Err(DeleteAgentRefused::HasWorked { executions }) => {
                 Err(DeleteAgentError::HasWorked { executions })
             }

@@ -19,6 +19,7 @@ use crate::board::Task;
 use crate::chat::{Chat, Participant};
 use crate::contact::Parted;
 use crate::id::{ParticipantId, UserId};
+use crate::legal_hold::UnderHold;
 use crate::organization::LastAdmin;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
@@ -57,6 +58,8 @@ pub enum DeleteUserRefused {
     NotFound,
     /// Other members of the organization would be left without an admin.
     LastAdmin,
+    /// The user or an agent of the user is or was in a chat that is under a legal hold.
+    UnderHold,
     /// The user has agents, or is in chats and `force` was not set.
     InUse(Belongings),
 }
@@ -88,6 +91,9 @@ pub enum DeleteUserError {
     /// Other members of the organization would be left without an admin.
     #[error("the user is the last admin of the organization; make another member an admin first")]
     LastAdmin(#[source] LastAdmin),
+    /// The user or an agent of the user is or was in a chat that is under a legal hold.
+    #[error(transparent)]
+    UnderHold(#[from] UnderHold),
     /// The user has agents or is in chats, and `force` was not set.
     #[error("the user has {} agent(s) and is in {} chat(s)", .0.agents, .0.chats)]
     InUse(Belongings),
@@ -130,6 +136,7 @@ impl AdministrationService {
                 }
                 Err(DeleteUserRefused::NotFound) => return Err(DeleteUserError::NotFound),
                 Err(DeleteUserRefused::LastAdmin) => return Err(DeleteUserError::LastAdmin(LastAdmin)),
+                Err(DeleteUserRefused::UnderHold) => return Err(UnderHold.into()),
                 Err(DeleteUserRefused::InUse(belongings)) if !force => {
                     return Err(DeleteUserError::InUse(belongings));
                 }
@@ -151,6 +158,7 @@ impl AdministrationService {
                 match accounts.delete_agent_by(Actor::Operator, owner, agent.id, true).await {
                     Ok(_) => number += 1,
                     Err(super::DeleteAgentError::Store(error)) => return Err(error.into()),
+                    Err(super::DeleteAgentError::UnderHold(held)) => return Err(held.into()),
                     // Another command deleted it.
                     Err(_) => {}
                 }

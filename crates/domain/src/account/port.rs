@@ -148,6 +148,8 @@ pub struct DeletedAgent {
 pub enum DeleteAgentRefused {
     /// The agent does not belong to the owner.
     NotFound,
+    /// It is or was in a chat that is under a legal hold.
+    UnderHold,
     /// It has worked, and `force` was not set.
     HasWorked {
         /// The number of chats.

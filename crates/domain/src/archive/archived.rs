@@ -341,6 +341,12 @@ macro_rules! archived_tables {
                     budget -> Text,
                     amount -> Integer,
                 }
+                legal_holds (subject_id) {
+                    subject_id -> Id,
+                    kind -> Text,
+                    reason -> Text,
+                    placed_at -> Instant,
+                }
                 text_counts (day, organization_id, sender_id, chat_id) {
                     day -> Integer,
                     organization_id -> Id,

@@ -125,6 +125,12 @@ words! {
         MessageEdited = "message.edited",
         /// A sender deleted a message.
         MessageDeleted = "message.deleted",
+        /// The operator erased texts of a user in a chat; the place is the chat, the detail is their number.
+        MessageErased = "message.erased",
+        /// The operator placed a legal hold on a chat or an organization; the detail is the reason.
+        LegalHoldPlaced = "legal_hold.placed",
+        /// The operator released a legal hold.
+        LegalHoldReleased = "legal_hold.released",
         /// A user answered something that waited for a human; the place is the chat.
         AttentionAnswered = "attention.answered",
         /// A user dismissed something that waited for a human; the place is the chat.
@@ -150,7 +156,7 @@ impl AuditAction {
     /// Returns whether it concerns a room: the detail of its entry may then be what somebody wrote, such as a title or a
     /// reason.
     pub fn concerns_room(self) -> bool {
-        ["attention.", "chat.", "file.", "message.", "participant.", "reminder.", "work."]
+        ["attention.", "chat.", "file.", "legal_hold.", "message.", "participant.", "reminder.", "work."]
             .iter()
             .any(|area| self.as_str().starts_with(area))
     }

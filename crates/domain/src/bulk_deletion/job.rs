@@ -44,6 +44,8 @@ words! {
         NotFound = "not_found",
         /// The user may not delete the chat, or has been disabled meanwhile.
         Forbidden = "forbidden",
+        /// A legal hold keeps it.
+        LegalHold = "legal_hold",
         /// The agent has worked, and `force` was not set.
         ExecutionHistoryExists = "execution_history_exists",
         /// The store failed each time.
@@ -57,6 +59,7 @@ impl From<DeleteAgentRefused> for ItemFailure {
     fn from(refused: DeleteAgentRefused) -> Self {
         match refused {
             DeleteAgentRefused::NotFound => Self::NotFound,
+            DeleteAgentRefused::UnderHold => Self::LegalHold,
             DeleteAgentRefused::HasWorked { .. } => Self::ExecutionHistoryExists,
         }
     }
@@ -67,6 +70,7 @@ impl From<DeleteRefused> for ItemFailure {
         match refused {
             DeleteRefused::ChatNotFound => Self::NotFound,
             DeleteRefused::NotOwner => Self::Forbidden,
+            DeleteRefused::UnderHold => Self::LegalHold,
         }
     }
 }

@@ -6,6 +6,7 @@ use super::service::ChatService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
+use crate::legal_hold::UnderHold;
 use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
 
@@ -18,6 +19,9 @@ pub enum DeleteChatError {
     /// Neither the caller nor an own agent is an owner of it.
     #[error("only an owner may delete the chat")]
     NotOwner,
+    /// It is under a legal hold.
+    #[error(transparent)]
+    UnderHold(#[from] UnderHold),
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -54,6 +58,7 @@ impl ChatService {
             Ok(deleted) => Ok(deleted.chat),
             Err(DeleteRefused::ChatNotFound) => Err(DeleteChatError::ChatNotFound),
             Err(DeleteRefused::NotOwner) => Err(DeleteChatError::NotOwner),
+            Err(DeleteRefused::UnderHold) => Err(UnderHold.into()),
         }
     }
 }

@@ -251,6 +251,8 @@ pub enum DeleteRefused {
     ChatNotFound,
     /// Neither the caller nor an own agent is an owner of it.
     NotOwner,
+    /// It is under a legal hold.
+    UnderHold,
 }
 
 /// A deleted chat.

@@ -5,6 +5,7 @@ use super::content::{MessageContent, stored_text};
 use super::model::Message;
 use super::port::ChangedMessage;
 use crate::id::{ParticipantId, UserId};
+use crate::legal_hold::UnderHold;
 use crate::plan::LimitReached;
 use crate::ports::EventPublisher;
 use crate::store::StoreError;
@@ -23,6 +24,9 @@ pub enum ChangeMessageRefused {
     /// Another participant sent it.
     #[error("only its sender may change a message")]
     NotSender,
+    /// The chat is under a legal hold.
+    #[error(transparent)]
+    UnderHold(#[from] UnderHold),
     /// The edit adds bytes, and the plan of the chat's organization allows no more.
     #[error(transparent)]
     Limit(#[from] LimitReached),

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::erase_texts::ERASED;
 use super::mention::{Mention, MentionKind};
 use super::model::MessageKind;
 use crate::text::{TextFault, bounded, is_invisible, storable};
@@ -25,6 +26,11 @@ impl MessageContent {
             return Err(TextFault::TooManyBytes { max: Self::MAX_BYTES });
         }
         Ok(Self(text))
+    }
+
+    /// The content of an erased text.
+    pub(super) fn erased() -> Self {
+        Self(ERASED.to_owned())
     }
 
     /// The text.

@@ -19,6 +19,7 @@ pub mod content;
 pub mod deadline;
 mod delete;
 mod edit;
+mod erase_texts;
 pub mod filter;
 mod foreign;
 mod guard;
@@ -41,6 +42,7 @@ pub use content::{EventContent, EventMetadata, MessageContent};
 pub use deadline::{
     CheckDeadline, CheckedDeadlines, DeadlineFault, DeadlineOutcome, DeadlineWalk, DueText, RespondWithin,
 };
+pub use erase_texts::{ERASED, EraseTexts, ErasedTexts, TextsErasure};
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use guard::{
     CheckTree, DueHold, EndedHold, Guarded, MAX_TREE_MESSAGES, MaxHops, NoticeHold, NoticeOutcome, TreeHolds,

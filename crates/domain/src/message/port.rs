@@ -9,6 +9,7 @@ use super::amend::ChangeMessageRefused;
 use super::cause::Cause;
 use super::content::MessageContent;
 use super::deadline::{CheckDeadline, DeadlineOutcome, DueText};
+use super::erase_texts::{EraseTexts, ErasedTexts};
 use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::guard::{CheckTree, DueHold, MaxHops, NoticeHold, NoticeOutcome};
 use super::mention::Mention;
@@ -353,8 +354,12 @@ pub trait MessageRepository: Send + Sync {
     /// Reads the next messages in the order of their ids, in all chats, and erases those that
     /// match, with their deliveries and attempts, and the titles that derive from them; no plan
     /// counts them any more. The chats' times do not change. Files that no message shows any more expire as those of a deleted
-    /// text do.
+    /// text do. What is under a [legal hold](crate::legal_hold) is passed over.
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError>;
+
+    /// Reads the next messages of a room in which the user is or was, and [erases](Message::erased) the texts of the user
+    /// among them. Their files expire at once.
+    async fn erase_texts(&self, step: EraseTexts) -> Result<ErasedTexts, StoreError>;
 
     /// The result of an earlier request under the request's key.
     async fn find_prior_result(&self, keyed: KeyedRequest) -> Result<PriorResult, StoreError>;

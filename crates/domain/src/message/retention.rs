@@ -20,6 +20,8 @@ use crate::time::Timestamp;
 /// their messages must exist for as long.
 pub const MIN_AGE_DAYS: u32 = 2;
 
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The number of messages that a step reads.
 const STEP: u32 = 200;
 
@@ -67,28 +69,33 @@ pub struct ErasedOld {
     pub last: Option<MessageId>,
     /// The number of erased messages.
     pub erased: u64,
+    /// Whether a [legal hold](crate::legal_hold) kept some that would have been erased.
+    pub kept: bool,
 }
 
 impl ErasedOld {
     /// Only attempts were erased, since there were too many; the same step must be repeated.
     pub fn attempts_only(step: EraseOld) -> Self {
-        Self { last: Some(step.after.unwrap_or(MessageId::NIL)), erased: 0 }
+        Self { last: Some(step.after.unwrap_or(MessageId::NIL)), erased: 0, kept: false }
     }
 }
 
-/// The walk of one process. It continues at its position, and starts over after a restart.
+/// The walk of one process. It continues at its position, and starts over after a restart; also a day after it has passed
+/// something that a [legal hold](crate::legal_hold) kept, since the hold may be released.
 #[derive(Clone, Debug)]
 pub struct Retention {
     which: Ageing,
     age: Duration,
     after: Option<MessageId>,
+    /// The position before the first message that a hold kept, and when to go back to it.
+    kept: Option<(Option<MessageId>, Timestamp)>,
 }
 
 impl Retention {
     /// Keeps these messages for `days`, at least [`MIN_AGE_DAYS`].
     pub fn days(which: Ageing, days: u32) -> Self {
         let days = days.max(MIN_AGE_DAYS);
-        Self { which, age: Duration::from_secs(u64::from(days) * 24 * 60 * 60), after: None }
+        Self { which, age: days * DAY, after: None, kept: None }
     }
 }
 
@@ -105,8 +112,16 @@ impl MessageService {
         let before = first_id_at(now.minus(walk.age));
         let (which, after, unattached) = (walk.which, walk.after, self.unattached);
         let step = EraseOld { which, after, before, now, unattached, limit: STEP };
-        let ErasedOld { last, erased } = self.messages.erase_old(step).await?;
+        let ErasedOld { last, erased, kept } = self.messages.erase_old(step).await?;
+        if kept && walk.kept.is_none() {
+            walk.kept = Some((after, now.plus(DAY)));
+        }
         walk.after = last.or(walk.after);
+        if last.is_none()
+            && let Some((before, _)) = walk.kept.take_if(|(_, again_at)| *again_at <= now)
+        {
+            walk.after = before;
+        }
         Ok(last.map(|_| erased))
     }
 }

@@ -8,6 +8,7 @@ use super::port::{DeleteOrganization, DeleteOrganizationRefused};
 use super::service::OrganizationService;
 use crate::chat::{ChatFilter, ChatService, DeleteChatError};
 use crate::id::OrganizationId;
+use crate::legal_hold::UnderHold;
 use crate::plan::Organization;
 use crate::store::StoreError;
 
@@ -29,6 +30,9 @@ pub enum DeleteOrganizationError {
     /// There is no such organization.
     #[error("there is no such organization")]
     NotFound,
+    /// It, or one of its chats, is under a legal hold.
+    #[error(transparent)]
+    UnderHold(#[from] UnderHold),
     /// Users belong to it.
     #[error("the organization has {0} member(s)")]
     HasMembers(u64),
@@ -61,6 +65,7 @@ impl OrganizationService {
             match self.organizations.delete_organization(command).await? {
                 Ok(organization) => return Ok(OrganizationDeletion { organization, chats: number }),
                 Err(DeleteOrganizationRefused::NotFound) => return Err(DeleteOrganizationError::NotFound),
+                Err(DeleteOrganizationRefused::UnderHold) => return Err(UnderHold.into()),
                 Err(DeleteOrganizationRefused::HasMembers(members)) => {
                     return Err(DeleteOrganizationError::HasMembers(members));
                 }
@@ -75,7 +80,10 @@ impl OrganizationService {
     }
 }
 
-async fn delete_chats(chats: &ChatService, organization: OrganizationId) -> Result<u64, StoreError> {
+async fn delete_chats(
+    chats: &ChatService,
+    organization: OrganizationId,
+) -> Result<u64, DeleteOrganizationError> {
     let (mut number, mut before) = (0, None);
     loop {
         let part = chats.overview(ChatFilter::Organization(organization), before, AT_ONCE).await?;
@@ -84,7 +92,8 @@ async fn delete_chats(chats: &ChatService, organization: OrganizationId) -> Resu
         for overview in &part {
             match chats.delete_any(overview.chat.id).await {
                 Ok(_) => number += 1,
-                Err(DeleteChatError::Store(error)) => return Err(error),
+                Err(DeleteChatError::Store(error)) => return Err(error.into()),
+                Err(DeleteChatError::UnderHold(held)) => return Err(held.into()),
                 // An owner deleted it meanwhile.
                 Err(_) => {}
             }

@@ -159,6 +159,8 @@ pub struct DeleteOrganization {
 pub enum DeleteOrganizationRefused {
     /// There is no such organization.
     NotFound,
+    /// It, or one of its chats, is under a legal hold.
+    UnderHold,
     /// It has this number of members.
     HasMembers(u64),
     /// It has this number of chats.

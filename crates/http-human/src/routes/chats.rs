@@ -43,7 +43,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<ChatDetailsView<'_>>(200),
         delete("/chats/{chat_id}", chat::remove)
             .named("deleteChat", "Delete a chat for all participants (owners only)")
-            .answers::<ChatView<'_>>(200),
+            .answers::<ChatView<'_>>(200)
+            .refuses(&[409]),
         put("/chats/{chat_id}/read", chat::mark_read)
             .named(
                 "markChatRead",
@@ -93,9 +94,11 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         patch("/chats/{chat_id}/messages/{message_id}", message::edit)
             .named("editMessage", "Edit one of the caller's messages")
             .body::<EditMessageBody>()
-            .answers::<MessageView<'_>>(200),
+            .answers::<MessageView<'_>>(200)
+            .refuses(&[409]),
         delete("/chats/{chat_id}/messages/{message_id}", message::remove)
             .named("deleteMessage", "Delete one of the caller's messages for all participants")
-            .answers::<MessageView<'_>>(200),
+            .answers::<MessageView<'_>>(200)
+            .refuses(&[409]),
     ]
 }

@@ -60,6 +60,8 @@ codes! {
     AlreadyClaimed = CONFLICT, "already_claimed";
     /// The message was processed, and the agent opens nothing again.
     AlreadyProcessed = CONFLICT, "already_processed";
+    /// A legal hold keeps it.
+    LegalHold = CONFLICT, "legal_hold";
     /// Socket upgrade: the agent has a live socket and `on_conflict=reject` was asked for.
     ConnectionConflict = CONFLICT, "connection_conflict";
     /// The body is larger than anything that could be accepted.

@@ -26,6 +26,7 @@ use domain::chat::{
 use domain::contact::{AnswerRequestError, RemoveContactError, ResolveError, SendRefused, SendRequestError};
 use domain::foreign::ForeignCause;
 use domain::id::{ChatId, ParticipantKind};
+use domain::legal_hold::UnderHold;
 use domain::message::{
     ChangeMessageError, ChangeMessageRefused, MentionError, PostEventError, ReadMessagesError,
     ReadSurroundingsError, SendMessageError,
@@ -173,6 +174,15 @@ impl From<MarkReadError> for ApiError {
     }
 }
 
+impl From<UnderHold> for ApiError {
+    fn from(_: UnderHold) -> Self {
+        Self::new(
+            ErrorCode::LegalHold,
+            "A legal hold keeps this, so it cannot be changed or deleted. Ask the operator of the server.",
+        )
+    }
+}
+
 impl From<DeleteChatError> for ApiError {
     fn from(error: DeleteChatError) -> Self {
         match error {
@@ -180,6 +190,7 @@ impl From<DeleteChatError> for ApiError {
             DeleteChatError::NotOwner => {
                 Self::new(ErrorCode::Forbidden, "Only an owner may delete the chat. Ask one of its owners.")
             }
+            DeleteChatError::UnderHold(held) => held.into(),
             DeleteChatError::Store(error) => error.into(),
         }
     }
@@ -285,6 +296,7 @@ impl From<ChangeMessageError> for ApiError {
                 ErrorCode::Forbidden,
                 "Only the sender of a message may change it. Send a new message instead.",
             ),
+            ChangeMessageError::Refused(ChangeMessageRefused::UnderHold(held)) => held.into(),
             ChangeMessageError::Refused(ChangeMessageRefused::Limit(reached)) => reached.into(),
             ChangeMessageError::Store(error) => error.into(),
         }

@@ -89,6 +89,7 @@ fn message(failure: ItemFailure) -> &'static str {
     match failure {
         ItemFailure::NotFound => "Nothing with this id exists, or you cannot see it.",
         ItemFailure::Forbidden => "You may not delete this.",
+        ItemFailure::LegalHold => "A legal hold keeps this. Ask the operator of the server.",
         ItemFailure::ExecutionHistoryExists => {
             "The agent has execution history. Retry with force=true to delete the agent and its history."
         }

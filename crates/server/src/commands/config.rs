@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use crate::config::{Config, Examined, Fault, Flags, Origin, ServerFlags, Setting, reference};
+use crate::config::{Config, Examined, Fault, Flags, Origin, ServerFlags, Setting, example_file, reference};
 use crate::failure::Failure;
 use crate::output::unprinted;
 
@@ -23,6 +23,9 @@ pub enum ConfigCommand {
     /// Print a reference of all settings, as Markdown.
     #[command(alias = "describe", after_help = "Example:\n  parlance config reference | less")]
     Reference,
+    /// Print a configuration file with every setting as a comment.
+    #[command(after_help = "Example:\n  parlance config example > parlance.toml")]
+    Example,
 }
 
 /// How to print, and the settings to look at.
@@ -48,6 +51,7 @@ pub(crate) fn run(flags: Flags, command: ConfigCommand) -> Result<(), Failure> {
             show(&Config::examine(flags.and(arguments.settings.0)), arguments.json)
         }
         ConfigCommand::Reference => print(&reference()),
+        ConfigCommand::Example => print(&example_file()),
     }
 }
 

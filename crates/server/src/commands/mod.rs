@@ -8,6 +8,7 @@ pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod hold;
 pub(crate) mod import;
 pub(crate) mod key;
 pub(crate) mod migrate;

@@ -51,7 +51,7 @@ pub(crate) use flags::shell_word;
 pub use flags::{Flags, LeadingFlags, ServerFlags};
 pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};
-pub(crate) use reference::reference;
+pub(crate) use reference::{example_file, reference};
 pub use sockets::SocketConfig;
 pub use traces::TraceConfig;
 pub(crate) use values::{Fault, Origin, Setting};

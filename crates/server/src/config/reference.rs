@@ -60,6 +60,65 @@ pub(crate) fn reference() -> String {
     contents + &text
 }
 
+const FILE_BEFORE: &str = "\
+# The settings of Parlance. Each line shows the default, or an example in quotes with dots; remove the # in front of a line to
+# set it. Flags and environment variables override this file. Check it with `parlance config check`.
+";
+
+/// The width of the file, in columns.
+const FILE_WIDTH: usize = 100;
+
+/// A file with every setting as a comment.
+pub(crate) fn example_file() -> String {
+    let mut text = FILE_BEFORE.to_owned();
+    let mut section = "";
+    let in_file = |setting: &&Setting| !setting.key.for_tests && !is_elsewhere(setting);
+    // Writing into a text cannot fail.
+    for setting in Config::described().iter().filter(in_file) {
+        if setting.section != section {
+            section = setting.section;
+            let _ = writeln!(text, "\n# == {section} ==");
+        }
+        text.push('\n');
+        for line in comment(setting.key.what) {
+            let _ = writeln!(text, "# {line}");
+        }
+        let _ = writeln!(text, "#{}", in_file_line(setting));
+    }
+    text
+}
+
+/// The lines of a description that fit the width behind a comment sign.
+fn comment(what: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in what.split_whitespace() {
+        let line = lines.last_mut().filter(|line| line.len() + word.len() < FILE_WIDTH - 2);
+        match line {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Whether a setting says where the file is, so it cannot be in it.
+fn is_elsewhere(setting: &Setting) -> bool {
+    matches!(setting.key.name, "config" | "env_file")
+}
+
+/// The line of a setting in the file.
+fn in_file_line(setting: &Setting) -> String {
+    let (name, value) = (setting.key.name, setting.shown.as_deref().unwrap_or("…"));
+    match setting.key.form {
+        Form::Number | Form::Switch => format!("{name} = {value}"),
+        Form::Text | Form::List | Form::Other => format!("{name} = \"{value}\""),
+    }
+}
+
 const HEAD: &str = "\
 | Flag | Variable | In the file | Default | Description |
 |---|---|---|---|---|
@@ -79,29 +138,41 @@ fn row(setting: &Setting) -> String {
     let key = &setting.key;
     // A default that is said in words stands without the marks of code.
     let default = if setting.shown.is_some() { format!("`{}`", key.default) } else { key.default.to_owned() };
-    let line = match key.form {
-        _ if matches!(key.name, "config" | "env_file") => "–".to_owned(),
-        Form::Number | Form::Switch => format!("`{} = {}`", key.name, example(setting)),
-        Form::Text | Form::List | Form::Other => format!("`{} = \"{}\"`", key.name, example(setting)),
-    };
+    let line = if is_elsewhere(setting) { "–".to_owned() } else { format!("`{}`", in_file_line(setting)) };
     let value = key.value.replace('|', "\\|");
     format!("| `--{} {value}` | `{}` | {line} | {default} | {} |\n", key.flag(), key.variable(), key.what)
-}
-
-/// An example value, as it would be written in the file.
-fn example(setting: &Setting) -> String {
-    let value = setting.shown.as_deref().unwrap_or("…");
-    value.to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::with_file;
 
     const KEPT: &str = include_str!("../../../../docs/configuration.md");
 
     #[test]
     fn the_reference_that_is_kept_is_up_to_date() {
         assert_eq!(KEPT, reference(), "docs/configuration.md is out of date: run `just configuration`");
+    }
+
+    /// Every setting, and nothing but comments; the defaults among them are what the server takes without a file.
+    #[test]
+    fn the_example_file_has_every_setting_as_a_comment() {
+        let file = example_file();
+        assert!(file.lines().all(|line| line.is_empty() || line.starts_with('#')), "{file}");
+        for setting in
+            Config::described().iter().filter(|setting| !setting.key.for_tests && !is_elsewhere(setting))
+        {
+            assert!(
+                file.lines().any(|line| line == format!("#{}", in_file_line(setting))),
+                "{}",
+                setting.key.name
+            );
+        }
+        let set = file
+            .lines()
+            .filter(|line| line.starts_with('#') && !line.starts_with("# ") && !line.contains('…'));
+        let set = set.map(|line| &line[1..]).collect::<Vec<_>>().join("\n");
+        assert_eq!(with_file(&[], &[], &set).faults, [], "{set}");
     }
 }

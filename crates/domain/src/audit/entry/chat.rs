@@ -10,6 +10,7 @@ use crate::chat::{
 use crate::control::{InterruptAgent, SetStopped};
 use crate::file::NewFile;
 use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId, UserId};
+use crate::legal_hold::{HoldSubject, PlaceHold, ReleaseHold};
 use crate::message::{DeleteMessage, EditMessage, MaxHops, RespondWithin};
 use crate::reminder::Reminder;
 use crate::time::Timestamp;
@@ -136,6 +137,33 @@ impl AuditEntry {
     pub fn message_deleted(command: &DeleteMessage) -> Self {
         let DeleteMessage { chat, message, by, now, .. } = *command;
         Self::of_message(AuditAction::MessageDeleted, by, message, chat, now)
+    }
+
+    /// Texts of a user in a chat, this number of them, that the operator erased.
+    pub fn messages_erased(user: UserId, chat: ChatId, number: u64, now: Timestamp) -> Self {
+        let tenant = AuditTenant::ChatOf(chat, user);
+        Self::new(AuditAction::MessageErased, Actor::Operator, AuditObject::User(user), tenant, now)
+            .in_place(AuditObject::Chat(chat))
+            .with_detail(number.to_string())
+    }
+
+    /// A legal hold that was placed.
+    pub fn hold_placed(command: &PlaceHold) -> Self {
+        let PlaceHold { subject, reason, now } = command;
+        Self::of_hold(AuditAction::LegalHoldPlaced, *subject, *now).with_detail(reason.as_str())
+    }
+
+    /// A legal hold that was released.
+    pub fn hold_released(command: ReleaseHold) -> Self {
+        Self::of_hold(AuditAction::LegalHoldReleased, command.subject, command.now)
+    }
+
+    fn of_hold(action: AuditAction, subject: HoldSubject, at: Timestamp) -> Self {
+        let tenant = match subject {
+            HoldSubject::Chat(chat) => AuditTenant::Chat(chat, None),
+            HoldSubject::Organization(organization) => AuditTenant::Organization(organization),
+        };
+        Self::new(action, Actor::Operator, subject, tenant, at)
     }
 
     /// A text that was to be sent later, and that a user cancelled.

@@ -188,6 +188,7 @@ impl From<DeleteAgentError> for ApiError {
                 ),
             )
             .with_detail("/force", "must be true for an agent that has worked"),
+            DeleteAgentError::UnderHold(held) => held.into(),
             DeleteAgentError::Store(error) => error.into(),
         }
     }

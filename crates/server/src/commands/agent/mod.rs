@@ -22,8 +22,8 @@ use http_wire::view::{AgentWorkView, DoorView};
 use serde_json::{Value, json};
 
 use crate::cli::TableArguments;
-use crate::commands::plan;
 use crate::commands::user::{self, AT_ONCE};
+use crate::commands::{hold, plan};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
@@ -284,6 +284,7 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteAgentArguments) -> Res
     let deleted = accounts.delete_agent_by(Actor::Operator, agent.owner, agent.id, arguments.force).await;
     let deleted = deleted.map_err(|error| match error {
         DeleteAgentError::AgentNotFound => missing(&agent.handle, None),
+        DeleteAgentError::UnderHold(_) => Failure::new("the agent was not deleted", error).next(hold::HOLDS),
         DeleteAgentError::HasWorked { executions } => Failure::plain(format!(
             "the agent was not deleted, because it has worked in {}",
             count(executions, "chat")

@@ -29,7 +29,7 @@ pub enum ChatCommand {
     /// It ends with the SHA-256 digests of its parts. The same state of a chat gives the same bytes.
     #[command(after_help = "Examples:\n  \
         parlance room export 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 --to room.md\n  \
-        parlance room export 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 --format jsonl | jq -r .text")]
+        parlance room export 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 --format jsonl | jq 'select(.type == \"message\") | .text'")]
     Export(ExportChatArguments),
 }
 

@@ -8,12 +8,12 @@ pub(crate) use arguments::ChatCommand;
 use std::sync::Arc;
 
 use domain::account::normalize_handle;
-use domain::chat::{ChatFilter, ChatOverview, Participant};
+use domain::chat::{ChatFilter, ChatOverview, DeleteChatError, Participant};
 use domain::id::ChatId;
 use serde_json::{Value, json};
 
 use crate::commands::user::AT_ONCE;
-use crate::commands::{key, org};
+use crate::commands::{hold, key, org};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
@@ -93,7 +93,10 @@ pub(crate) async fn find(store: &Arc<dyn Store>, id: &str) -> Result<ChatOvervie
 async fn delete(store: &Arc<dyn Store>, arguments: &DeleteChatArguments) -> Result<(), Failure> {
     let overview = find(store, &arguments.id).await?;
     let deleted = wiring::chats(store.clone()).delete_any(overview.chat.id).await;
-    deleted.map_err(|cause| Failure::new("the chat was not deleted", cause).next(store::NEXT))?;
+    deleted.map_err(|cause| {
+        let next = if matches!(cause, DeleteChatError::UnderHold(_)) { hold::HOLDS } else { store::NEXT };
+        Failure::new("the chat was not deleted", cause).next(next)
+    })?;
     print(&if arguments.json {
         json!({ "chat": as_json(&overview) }).to_string()
     } else {

@@ -23,7 +23,7 @@ use http_wire::public_url::PublicUrl;
 use serde_json::{Value, json};
 
 use crate::cli::TableArguments;
-use crate::commands::{plan, user};
+use crate::commands::{hold, plan, user};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
@@ -220,6 +220,9 @@ async fn delete(desk: &Desk, arguments: &DeleteOrgArguments) -> Result<String, F
             ),
             DeleteOrganizationError::HasChats(chats) => because(count(chats, "chat"))
                 .next("delete its chats as well with --force. `parlance chat list --org` lists them"),
+            DeleteOrganizationError::UnderHold(_) => {
+                Failure::new("the organization was not deleted", error).next(hold::HOLDS)
+            }
             DeleteOrganizationError::NotFound => {
                 Failure::new("the organization was not deleted", error).next(NAMES)
             }

@@ -34,6 +34,12 @@ pub enum UserCommand {
     #[command(after_help = "Example:\n  parlance user enable ann\n\
         Agents that were disabled individually stay disabled; see `parlance agent list --owner ann --disabled`.")]
     Enable(UserArguments),
+    /// Erase the texts of a user in all rooms; the rooms stay readable.
+    ///
+    /// Each text becomes "(erased)"; its place, mentions, and deliveries stay, and its files are deleted. Texts in rooms
+    /// under a legal hold are kept, and the command says so and fails.
+    #[command(after_help = "Example:\n  parlance user erase ann")]
+    Erase(EraseUserArguments),
     /// Delete a user and the user's agents permanently. Their messages stay.
     ///
     /// Erases the user's name, email address, password, keys, and sessions. Nobody else can get the handle.
@@ -110,6 +116,16 @@ pub struct DeleteUserArguments {
     /// Delete the user even if they have agents, which are deleted as well, or are in chats.
     #[arg(long)]
     pub force: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The user whose texts are to be erased.
+#[derive(Args, Debug)]
+pub struct EraseUserArguments {
+    /// Handle of the user, as `parlance user list` shows it; or the id, also of a deleted user.
+    pub user: String,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -12,7 +12,7 @@ use domain::account::{
     SetDisabledOutcome, User, UserHandle, normalize_handle, parse_email, parse_person_name,
 };
 use domain::caller::UserCaller;
-use domain::id::ParticipantId;
+use domain::id::{ParticipantId, UserId};
 use domain::page::{PageRequest, Slice};
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use domain::services::Services;
@@ -20,7 +20,7 @@ use domain::text::TextFault;
 use serde_json::{Value, json};
 
 use crate::adapters::NobodyListens;
-use crate::commands::plan;
+use crate::commands::{hold, plan};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
@@ -28,7 +28,8 @@ use crate::output::{List, Rows, Times, count, exact, print};
 use crate::store::{self, Store};
 use crate::wiring;
 use arguments::{
-    CreateUserArguments, DeleteUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments,
+    CreateUserArguments, DeleteUserArguments, EraseUserArguments, ListUsersArguments, ResetPasswordArguments,
+    UserArguments,
 };
 
 /// The number of rows that are read, and held in memory, at a time.
@@ -56,6 +57,9 @@ pub(crate) async fn run(config: &Config, command: UserCommand) -> Result<(), Fai
         }
         UserCommand::Enable(arguments) => {
             store::with(config, async |store| set_disabled(store, &arguments, false).await).await
+        }
+        UserCommand::Erase(arguments) => {
+            store::with(config, async |store| erase(store, &arguments).await).await
         }
         UserCommand::Delete(arguments) => {
             store::with(config, async |store| delete(store, &arguments).await).await
@@ -246,6 +250,7 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteUserArguments) -> Resu
             because(format!("'{}' is the last admin of the organization '{organization}'", user.handle))
                 .next("make another member an admin first with `parlance org set-role`")
         }
+        DeleteUserError::UnderHold(_) => Failure::new("the user was not deleted", error).next(hold::HOLDS),
         DeleteUserError::InUse(belongings) => {
             let (why, next) = in_use(&user.handle, belongings);
             because(why).next(&next)
@@ -259,6 +264,30 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteUserArguments) -> Resu
         let (agents, chats) = (count(agents, "agent"), count(chats, "chat"));
         format!("Deleted the user '{}' with {agents}; the user was in {chats}.", user.handle)
     })
+}
+
+/// Erases the texts of a user, who may be deleted: then the id names the user.
+async fn erase(store: &Arc<dyn Store>, arguments: &EraseUserArguments) -> Result<(), Failure> {
+    let user = match UserId::parse(arguments.user.trim()) {
+        Some(id) => id,
+        None => find(store, &arguments.user).await?.id,
+    };
+    let erased = wiring::messages(store.clone()).erase_texts(user).await;
+    let erased = erased.map_err(|cause| {
+        Failure::new("not every text was erased", cause)
+            .next("run the command again: it goes on where it stopped")
+    })?;
+    let held = erased.held.iter().map(ToString::to_string).collect::<Vec<_>>();
+    print(&if arguments.json {
+        json!({ "erased": erased.erased, "held": held }).to_string()
+    } else {
+        format!("Erased {}.", count(erased.erased, "text"))
+    })?;
+    if held.is_empty() {
+        return Ok(());
+    }
+    let what = format!("texts under a legal hold were kept, in {}", held.join(", "));
+    Err(Failure::plain(what).next("erase them when the hold is released: see `parlance hold list`"))
 }
 
 /// The reason why a user is not deleted without `--force`, and the next step.
