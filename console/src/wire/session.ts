@@ -8,7 +8,11 @@ export type Door =
   | { login: string; password: string }
   | { api_key: string }
   | { reset_token: string; new_password: string }
+  | { login_code: string }
   | { handle: string; email: string; name: string; password: string; invitation?: string };
+
+/** How people can log in at this server. */
+export interface Ways { providers: { name: string; label: string }[]; has_passwords: boolean }
 
 interface Answer { access_token: string; expires_in: number; user: ProfileView; is_operator?: boolean; has_boards?: boolean; has_files?: boolean; has_webhooks?: boolean; has_a2a?: boolean }
 
@@ -65,7 +69,15 @@ export const onLeave = (then: (isUnexpected: boolean) => void): void => void lea
 export const accessToken = (): string => token;
 
 export async function start(): Promise<void> {
-  if (flag(UNCONFIRMED)) {
+  if (location.hash === "#in") {
+    // Back from an identity provider: the server has set the cookie.
+    history.replaceState(null, "", location.pathname + location.search);
+    remember(UNCONFIRMED, false);
+    if (await renew()) {
+      remember(FLAG, true);
+      tabs.postMessage("in");
+    }
+  } else if (flag(UNCONFIRMED)) {
     await endAtServer();
     phase.value = "out";
   } else if (flag(FLAG) ?? true) await renew();
@@ -82,6 +94,14 @@ export async function logIn(door: Door): Promise<void> {
   remember(FLAG, true);
   remember(UNCONFIRMED, false);
   tabs.postMessage("in");
+}
+
+export const ways = async (): Promise<Ways> => (await ask("GET", "/console/oidc")) as Ways;
+
+/** Leaves for an identity provider, which sends the browser back to this path. */
+export async function logInAt(provider: string, path: string): Promise<void> {
+  if (isUnconfirmed.value) await endAtServer();
+  location.assign(`/console/oidc/${provider}/log-in?return_to=${encodeURIComponent(path)}`);
 }
 
 export async function logOut(): Promise<void> {
