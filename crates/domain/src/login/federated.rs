@@ -250,7 +250,8 @@ impl LoginService {
             return Ok(None);
         }
         match self.organizations.set_role(Authority::Operator(id), user.id, rule.role).await {
-            Ok(_) => Ok(None),
+            // Somebody must be the admin, such as the first member of an organization that was created for a rule.
+            Ok(_) | Err(SetRoleError::LastAdmin(_)) => Ok(None),
             Err(SetRoleError::Store(error)) => Err(error),
             Err(refused) => Ok(Some(refused.to_string())),
         }
