@@ -39,7 +39,7 @@ export function serve({ to, port = 0, assets }) {
 
   const server = http.createServer((request, response) => {
     const path = new URL(request.url, "http://x").pathname;
-    const isFile = assets && request.method === "GET" && path.startsWith("/console/");
+    const isFile = assets && request.method === "GET" && path.startsWith("/console/") && path !== "/console/oidc";
     const headers = isFile ? { ...request.headers, "accept-encoding": "identity", "if-none-match": "" } : request.headers;
     const target = next();
     // The server serves this file only to pages of its own build, and the directory may hold another build.

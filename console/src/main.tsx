@@ -12,7 +12,7 @@ import { explain } from "./pure/errors.ts";
 import type { Id } from "./pure/message.ts";
 import { Agent } from "./screens/Agent.tsx";
 import { Agents } from "./screens/Agents.tsx";
-import { Login, Mark, Register, SetPassword } from "./screens/Entrance.tsx";
+import { Enter, Login, Mark, Register, SetPassword } from "./screens/Entrance.tsx";
 import { Join } from "./screens/Join.tsx";
 import { Organization } from "./screens/Organization.tsx";
 import { GoTo } from "./screens/GoTo.tsx";
@@ -37,6 +37,7 @@ import { w } from "./words.ts";
 function App() {
   const { path } = place.value;
   if (path === "/welcome" || path === "/reset") return <SetPassword key={path} isFirst={path === "/welcome"} />;
+  if (path === "/enter") return <Enter />;
   if (phase.value === "starting") return <main class="entrance" id="main"><p class="hint" role="status"><Mark /> {w.starting}</p></main>;
   if (path === "/register" && phase.value === "out") return <Register />;
   if (phase.value === "out" || !user.value) return <Login />;
@@ -159,7 +160,7 @@ effect(() => {
       organization.start();
       contacts.start(id);
     });
-  } else if (phase.value === "out" && !["/login", "/welcome", "/reset", "/register"].includes(place.value.path)) {
+  } else if (phase.value === "out" && !["/login", "/welcome", "/reset", "/register", "/enter"].includes(place.value.path)) {
     const wanted = location.pathname.slice(BASE.length) + location.search;
     go(wanted && wanted !== "/" ? `/login?to=${encodeURIComponent(wanted)}` : "/login", true);
   }

@@ -38,7 +38,7 @@ export async function until(what, probe, withinMs = PATIENCE_MS) {
   }
 }
 
-function freePort() {
+export function freePort() {
   return new Promise(resolve => {
     const probe = net.createServer().listen(0, "127.0.0.1", () => {
       const { port } = probe.address();
@@ -49,7 +49,7 @@ function freePort() {
 
 /** A server on an empty directory. */
 export class Server {
-  static async start() {
+  static async start(environment = {}) {
     const server = new Server();
     server.directory = mkdtempSync(join(tmpdir(), "parlance-console-"));
     server.ports = [];
@@ -57,7 +57,7 @@ export class Server {
     server.urls = server.ports.map(port => `http://127.0.0.1:${port}`);
     server.turn = 0;
     server.output = "";
-    server.environment = { ...process.env, PARLANCE_DATA_DIR: join(server.directory, "data"), PARLANCE_REGISTRATION: "invitation" };
+    server.environment = { ...process.env, PARLANCE_DATA_DIR: join(server.directory, "data"), PARLANCE_REGISTRATION: "invitation", ...environment };
     if (NODES > 1) {
       const port = await freePort();
       server.bus = spawn(existsSync("/usr/sbin/nats-server") ? "/usr/sbin/nats-server" : "nats-server", ["-a", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
@@ -187,9 +187,9 @@ async function launched() {
 export async function closeBrowser() { await browser?.close(); browser = undefined; }
 
 /** A server, a proxy in front of it, and a page; all ends with the test. */
-export async function world(test, { viewport = { width: 1280, height: 800 }, ...options } = {}) {
-  const server = await Server.start();
-  const console_ = await serve({ to: server.urls, ...(process.env.CONSOLE_ASSETS ? { assets: process.env.CONSOLE_ASSETS } : {}) });
+export async function world(test, { viewport = { width: 1280, height: 800 }, environment, port = 0, ...options } = {}) {
+  const server = await Server.start(environment);
+  const console_ = await serve({ to: server.urls, port, ...(process.env.CONSOLE_ASSETS ? { assets: process.env.CONSOLE_ASSETS } : {}) });
   const context = await (await launched()).newContext({ viewport, ...options });
   const page = await context.newPage();
   const seen = watch(page);

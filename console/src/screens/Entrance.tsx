@@ -7,7 +7,7 @@ import { Field } from "../parts/Field.tsx";
 import { ApiError } from "../pure/errors.ts";
 import { invitation } from "../store/organization.ts";
 import { BASE, follow, go, place } from "../store/route.ts";
-import { ending, isUnconfirmed, logIn } from "../wire/session.ts";
+import { ending, isUnconfirmed, logIn, logInAt, ways, type Ways } from "../wire/session.ts";
 import { w } from "../words.ts";
 
 export function Entrance({ title, text, children }: { title: string; text?: string; children: ComponentChildren }) {
@@ -37,14 +37,20 @@ export function Mark() {
 
 export function Login() {
   const [isByKey, setByKey] = useState(false);
+  const [found, setFound] = useState<Ways | null>(null);
+  useEffect(() => { ways().then(setFound, () => undefined); }, []);
+  const { path, query } = place.value;
+  const problem = (w.login.problems as { [word: string]: string })[query.get("problem") ?? ""];
   const form = useForm(async data => {
     await logIn(isByKey ? { api_key: typed(data, "key") } : { login: typed(data, "login"), password: String(data.get("password")) });
   });
   return (
     <Entrance title={w.login.title}>
       {isUnconfirmed.value && <p class="warning" role="alert">{w.login.unconfirmed}</p>}
+      {problem && <p class="warning" role="alert">{problem}</p>}
       {ending.value && <p class="warning" role="status">{w.login.ended[ending.value]}</p>}
-      <form onSubmit={form.submit} key={String(isByKey)}>
+      {found?.providers.map(({ name, label }) => <button type="button" class="wide" key={name} onClick={() => void logInAt(name, path === "/login" ? query.get("to") ?? "/" : path + location.search)}>{w.login.at(label)}</button>)}
+      {(isByKey || found?.has_passwords !== false) && <form onSubmit={form.submit} key={String(isByKey)}>
         {isByKey
           ? <Field label={w.login.key} hint={w.login.keyHint} name="key" type="password" autocomplete="off" required autofocus spellcheck={false} />
           : <>
@@ -53,9 +59,9 @@ export function Login() {
             </>}
         <Fault text={form.rest()} />
         <button class="wide" disabled={form.isBusy}>{w.login.title}</button>
-      </form>
+      </form>}
       <p class="else">
-        <button type="button" class="link" onClick={() => setByKey(!isByKey)}>{isByKey ? w.login.byPassword : w.login.byKey}</button>
+        <button type="button" class="link" onClick={() => setByKey(!isByKey)}>{!isByKey ? w.login.byKey : found?.has_passwords === false ? w.cancel : w.login.byPassword}</button>
       </p>
       <p class="hint center">{w.login.forgot}</p>
     </Entrance>
@@ -67,6 +73,23 @@ function useSecret(): string {
   const [secret] = useState(place.value.secret);
   useEffect(() => { history.replaceState(null, "", location.pathname + location.search); }, []);
   return secret;
+}
+
+/** The link of `parlance user login-link`. A click logs in, so that nothing that only looks at the link uses it up. */
+export function Enter() {
+  const secret = useSecret();
+  const form = useForm(async () => {
+    await logIn({ login_code: secret });
+    go("/", true);
+  });
+  return (
+    <Entrance title={w.login.title} text={w.login.byLink}>
+      <form onSubmit={form.submit}>
+        <Fault text={form.rest()} />
+        <button class="wide" disabled={form.isBusy || !secret}>{w.login.title}</button>
+      </form>
+    </Entrance>
+  );
 }
 
 export function SetPassword({ isFirst }: { isFirst: boolean }) {

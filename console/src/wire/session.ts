@@ -8,7 +8,11 @@ export type Door =
   | { login: string; password: string }
   | { api_key: string }
   | { reset_token: string; new_password: string }
+  | { login_code: string }
   | { handle: string; email: string; name: string; password: string; invitation?: string };
+
+/** How people can log in at this server. */
+export interface Ways { providers: { name: string; label: string }[]; has_passwords: boolean }
 
 interface Answer { access_token: string; expires_in: number; user: ProfileView; is_operator?: boolean; has_boards?: boolean; has_files?: boolean; has_webhooks?: boolean; has_a2a?: boolean }
 
@@ -34,6 +38,8 @@ const API = "/api/v1/auth";
 const FLAG = "parlance.session";
 /** Set while a log-out has to be repeated, since the server did not confirm it. */
 const UNCONFIRMED = "parlance.logout";
+/** Set in a tab that has left for an identity provider. */
+const LEFT = "parlance.left";
 
 let token = "";
 let expiresAt = 0;
@@ -65,7 +71,22 @@ export const onLeave = (then: (isUnexpected: boolean) => void): void => void lea
 export const accessToken = (): string => token;
 
 export async function start(): Promise<void> {
-  if (flag(UNCONFIRMED)) {
+  if (location.hash === "#in") {
+    // Back from an identity provider: the server has set the cookie, if this tab has left for one. A link must not undo a log-out.
+    history.replaceState(null, "", location.pathname + location.search);
+    const left = sessionStorage.getItem(LEFT) !== null;
+    sessionStorage.removeItem(LEFT);
+    if (left) remember(UNCONFIRMED, false);
+    else if (flag(UNCONFIRMED)) {
+      await endAtServer();
+      phase.value = "out";
+      return;
+    }
+    if (await renew()) {
+      remember(FLAG, true);
+      tabs.postMessage("in");
+    }
+  } else if (flag(UNCONFIRMED)) {
     await endAtServer();
     phase.value = "out";
   } else if (flag(FLAG) ?? true) await renew();
@@ -82,6 +103,15 @@ export async function logIn(door: Door): Promise<void> {
   remember(FLAG, true);
   remember(UNCONFIRMED, false);
   tabs.postMessage("in");
+}
+
+export const ways = async (): Promise<Ways> => (await ask("GET", "/console/oidc")) as Ways;
+
+/** Leaves for an identity provider, which sends the browser back to this path. */
+export async function logInAt(provider: string, path: string): Promise<void> {
+  if (isUnconfirmed.value) await endAtServer();
+  sessionStorage.setItem(LEFT, "");
+  location.assign(`/console/oidc/${provider}/log-in?return_to=${encodeURIComponent(path)}`);
 }
 
 export async function logOut(): Promise<void> {

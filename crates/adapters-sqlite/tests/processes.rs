@@ -134,6 +134,7 @@ async fn make_user(stores: &Stores, number: u32) -> UserId {
             by: domain::audit::Actor::Operator,
             key: Some(key),
             password: None,
+            identity: None,
             initial_organization: InitialOrganization::Own,
             plan: PlanName::enterprise(),
         })

@@ -23,7 +23,7 @@ use crate::file::{FileLimits, FileRepository, FileService, ObjectStore};
 use crate::foreign::ForeignRepository;
 use crate::idempotency::IdempotencyRepository;
 use crate::legal_hold::{LegalHoldRepository, LegalHoldService};
-use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
+use crate::login::{Federation, LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
 use crate::memory::{MemoryRepository, MemoryService};
 use crate::message::{BeginTraces, MaxHops, MaxPairMessages, MessageRepository, MessageService};
 use crate::operator::{CountedEvents, SentCounts};
@@ -113,6 +113,8 @@ pub struct Ports {
     pub hasher: Arc<dyn PasswordHasher>,
     /// Who may register.
     pub registration: Registration,
+    /// Identity providers.
+    pub federation: Federation,
     /// The plan of new organizations.
     pub plan: PlanName,
     /// The days after which a new key expires if no expiry is requested; 0 for never.
@@ -334,6 +336,7 @@ impl Services {
             .with_claims(renewal)
             .with_limits(ports.max_hops, ports.max_tree_messages, ports.max_pair_messages);
         let (messages, contacts, work) = (Arc::new(messages), Arc::new(contacts), Arc::new(work));
+        let organizations = Arc::new(organizations);
         let reminders =
             ReminderService::new(store.clone(), messages.clone(), events.clone(), clock.clone(), ids.clone());
         let attention = AttentionService::new(
@@ -375,7 +378,7 @@ impl Services {
             memories: Arc::new(MemoryService::new(store.clone(), store.clone(), clock.clone(), ids.clone())),
             audit: Arc::new(AuditService::new(store.clone())),
             plans: Arc::new(PlanService::new(store.clone(), clock.clone())),
-            organizations: Arc::new(organizations),
+            organizations: organizations.clone(),
             contacts,
             work,
             usage: Arc::new(UsageService::new(store.clone(), ports.prices, clock.clone())),
@@ -390,6 +393,8 @@ impl Services {
                 ids,
                 mint: keys,
                 registration: ports.registration,
+                federation: ports.federation,
+                organizations: organizations.clone(),
                 plan,
             })),
         }

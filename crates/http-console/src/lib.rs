@@ -6,6 +6,7 @@
 
 mod assets;
 mod policy;
+mod provider;
 mod session;
 
 use actix_web::http::header::LOCATION;
@@ -29,7 +30,12 @@ pub fn configure(config: &mut ServiceConfig) {
     let token = web::resource("/console/session/token")
         .route(web::post().to(session::renew))
         .wrap(from_fn(session::own_pages_only));
+    let at_provider = |path: &str| format!("/console/oidc/{{provider}}/{path}");
     config
+        .service(web::resource("/console/oidc").route(web::get().to(provider::list)).wrap(from_fn(anonymous)))
+        .service(web::resource(at_provider("log-in")).route(web::get().to(provider::begin)))
+        .service(web::resource(at_provider("callback")).route(web::get().to(provider::finish)))
+        .service(web::resource(at_provider("back-channel-logout")).route(web::post().to(provider::log_out)))
         .service(door)
         .service(token)
         .service(web::resource("/console").route(web::get().to(to_base)).wrap(from_fn(anonymous)))

@@ -54,10 +54,30 @@ impl CookieSecurity {
         value: &str,
         seconds: u64,
     ) -> Result<HeaderValue, ApiError> {
+        self.named(request, limits, (NAME, "/console/session", "Strict"), (value, seconds))
+    }
+
+    /// The cookie of a session that has begun.
+    pub(crate) fn session(
+        &self,
+        request: &HttpRequest,
+        limits: &RateLimits,
+        open: &LoggedIn,
+    ) -> Result<HeaderValue, ApiError> {
+        self.cookie(request, limits, &open.refresh_token, SESSION_LIFETIME.as_secs())
+    }
+
+    /// A cookie with this name, path, and rule for other sites, and with this value, for so many seconds.
+    pub(crate) fn named(
+        &self,
+        request: &HttpRequest,
+        limits: &RateLimits,
+        (name, path, same_site): (&str, &str, &str),
+        (value, seconds): (&str, u64),
+    ) -> Result<HeaderValue, ApiError> {
         let secure = if self.is_by_tls(request, limits) { "; Secure" } else { "" };
-        let text = format!(
-            "{NAME}={value}; Path=/console/session; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}"
-        );
+        let text =
+            format!("{name}={value}; Path={path}; HttpOnly; SameSite={same_site}; Max-Age={seconds}{secure}");
         HeaderValue::try_from(text).map_err(|_| ApiError::defect("a token that is no header"))
     }
 }
@@ -67,6 +87,7 @@ pub(crate) enum BeginBody {
     Password(LogIn),
     Key(String),
     Reset(ResetPasswordBody),
+    Code(String),
     Register(Register),
 }
 
@@ -74,6 +95,9 @@ impl FromBody for BeginBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         if body.has("api_key") {
             return Ok(Self::Key(body.text("api_key", SHORT, short)?));
+        }
+        if body.has("login_code") {
+            return Ok(Self::Code(body.text("login_code", SHORT, short)?));
         }
         if body.has("reset_token") {
             return ResetPasswordBody::from_body(body).map(Self::Reset);
@@ -145,13 +169,17 @@ pub(crate) async fn begin(
             login::log_in(&request, &logins, &limits, LogIn { kind, ..command }).await?
         }
         BeginBody::Key(key) => with_key(&request, &accounts, &logins, &limits, &key).await?,
+        BeginBody::Code(code) => {
+            let address = limits.source(&request).map(Source::address);
+            let open = async { Ok(logins.log_in_with_code(&code, address).await?) };
+            limits.try_out(&request, Credential::Key(&code), open).await?
+        }
         BeginBody::Reset(body) => login::reset_password(&request, &logins, &limits, body, kind).await?,
         BeginBody::Register(command) => {
             login::register(&request, &logins, &limits, Register { kind, ..command }).await?
         }
     };
-    let lifetime = SESSION_LIFETIME.as_secs();
-    let cookie = security.cookie(&request, &limits, &open.refresh_token, lifetime)?;
+    let cookie = security.session(&request, &limits, &open)?;
     Ok(HttpResponse::Ok()
         .insert_header((SET_COOKIE, cookie))
         .json(AccessView::new(&request, &open, **features)))
@@ -224,8 +252,13 @@ pub(crate) async fn end(
 
 /// The value of the cookie.
 fn cookie(headers: &HeaderMap) -> Option<&str> {
+    cookie_named(headers, NAME, MAX_COOKIE_BYTES)
+}
+
+/// The value of the cookie with this name.
+pub(crate) fn cookie_named<'h>(headers: &'h HeaderMap, name: &str, max_bytes: usize) -> Option<&'h str> {
     let pairs =
         headers.get_all(COOKIE).filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(';'));
-    let mut named = pairs.filter_map(|pair| pair.trim().strip_prefix(NAME)?.strip_prefix('='));
-    named.find(|value| !value.is_empty() && value.len() <= MAX_COOKIE_BYTES)
+    let mut named = pairs.filter_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='));
+    named.find(|value| !value.is_empty() && value.len() <= max_bytes)
 }

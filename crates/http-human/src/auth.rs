@@ -103,7 +103,12 @@ pub(crate) async fn check_password<T>(
     let proof = |outcome: &Result<T, ConfirmError>| match outcome {
         Ok(_) => Proof::Good,
         Err(ConfirmError::Wrong) => Proof::Bad,
-        Err(ConfirmError::Missing | ConfirmError::Busy(_) | ConfirmError::Store(_)) => Proof::Undecided,
+        Err(
+            ConfirmError::Missing
+            | ConfirmError::PasswordsOff(_)
+            | ConfirmError::Busy(_)
+            | ConfirmError::Store(_),
+        ) => Proof::Undecided,
     };
     limits.check_password(request, LoginName::Known(caller.user), async |_| look.await, proof).await
 }

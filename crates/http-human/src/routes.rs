@@ -209,7 +209,7 @@ fn auth_endpoints() -> Vec<Endpoint> {
             .named("logIn", "Log in with a handle or email address and a password")
             .body::<LogInBody>()
             .answers::<SessionView<'_>>(200)
-            .refuses(&[401, 429]),
+            .refuses(&[401, 403, 429]),
         post("/register", auth::register)
             .named("register", "Register an account with a password, and log in")
             .body::<RegisterBody>()
@@ -229,7 +229,7 @@ fn auth_endpoints() -> Vec<Endpoint> {
             .named("resetPassword", "Set a password with a reset token from the operator, and log in")
             .body::<ResetPasswordBody>()
             .answers::<SessionView<'_>>(200)
-            .refuses(&[401, 429]),
+            .refuses(&[401, 403, 429]),
     ]
 }
 

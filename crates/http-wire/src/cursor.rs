@@ -40,6 +40,16 @@ impl CursorSeal {
         Self(Arc::new(key.expect("a key of AES-256 has 32 bytes")))
     }
 
+    /// Seals a text that a client keeps for the server, which is no cursor; `purpose` is what it is for.
+    pub fn close_text(&self, purpose: &str, text: &str) -> String {
+        URL_SAFE_NO_PAD.encode(self.close(purpose.as_bytes(), text.as_bytes().to_vec()))
+    }
+
+    /// Opens a text that was sealed for this purpose; `None` if it was altered in any way.
+    pub fn open_text(&self, purpose: &str, sealed: &str) -> Option<String> {
+        String::from_utf8(self.open(purpose.as_bytes(), &URL_SAFE_NO_PAD.decode(sealed).ok()?)?).ok()
+    }
+
     /// Seals the bytes; the nonce comes first.
     fn close(&self, list: &[u8], mut bytes: Vec<u8>) -> Vec<u8> {
         let nonce = self.0.seal_in_place_append_tag(Aad::from(list), &mut bytes);
@@ -143,6 +153,23 @@ impl Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sealed_text_is_for_one_purpose() {
+        let seal = CursorSeal::new(Secret([7; 32]));
+        let sealed = seal.close_text("log-in", "state");
+        assert_eq!(seal.open_text("log-in", &sealed).as_deref(), Some("state"));
+        assert_ne!(seal.close_text("log-in", "state"), sealed);
+        let (altered, other) = (format!("{sealed}A"), CursorSeal::new(Secret([8; 32])));
+        assert_eq!(seal.open_text("other", &sealed), None);
+        assert_eq!(other.open_text("log-in", &sealed), None);
+        for bad in ["", "x", "\u{e4}", &altered] {
+            assert_eq!(seal.open_text("log-in", bad), None, "{bad}");
+        }
+        // A cursor is nothing else.
+        let cursor = CursorScope::list("x").encode(&seal, &position());
+        assert_eq!(seal.open_text("x", &cursor), None);
+    }
 
     fn position() -> Position {
         Position { key: -7, text: "Größe".to_owned(), id: RecordId::new(Uuid::from_u128(9)) }

@@ -92,7 +92,7 @@ pub async fn log_in(
     let proof = |outcome: &Result<_, LogInError>| match outcome {
         Ok(_) => Proof::Good,
         Err(LogInError::Wrong) => Proof::Bad,
-        Err(LogInError::Busy(_) | LogInError::Store(_)) => Proof::Undecided,
+        Err(LogInError::PasswordsOff(_) | LogInError::Busy(_) | LogInError::Store(_)) => Proof::Undecided,
     };
     Ok(limits.check_password(request, LoginName::Typed(&name), look, proof).await??)
 }

@@ -13,6 +13,7 @@ mod disk;
 mod file;
 mod outage;
 mod password;
+mod provider;
 mod reminder;
 mod request;
 mod search;
@@ -26,6 +27,7 @@ pub use disk::{content_bytes, disk_free, is_store_full, store_full, write_refuse
 pub use file::{downloaded, files_removed, uploaded};
 pub use outage::Outage;
 pub use password::{Hashing, hashing};
+pub use provider::{ProviderResult, provider_login, provider_logout};
 pub use reminder::reminders_sent;
 pub use request::{
     RequestTotals, connection_refused, refused, request, request_totals, spans_dropped, spans_sent,
@@ -171,6 +173,10 @@ figures! {
         "Passwords hashed, for storing or checking them.";
     PASSWORD_HASHES_NOW = "parlance_password_hashes_in_progress", Kind::Gauge,
         "Passwords being hashed.";
+    PROVIDER_LOGINS = "parlance_provider_logins_total", Kind::Counter,
+        "Log-ins at identity providers, by result.";
+    PROVIDER_LOGOUTS = "parlance_provider_logouts_total", Kind::Counter,
+        "Logouts that identity providers have told this server, by result.";
     SEARCH_INDEXED = "parlance_search_indexed_total", Kind::Counter,
         "Messages that this server has indexed for searches.";
     SEARCH_BEHIND = "parlance_search_behind", Kind::Gauge,
@@ -190,6 +196,7 @@ pub fn begin() {
     disk::begin();
     file::begin();
     password::begin();
+    provider::begin();
     reminder::begin();
     request::begin();
     search::begin();

@@ -98,12 +98,17 @@ async fn console_link(services: &Services, config: &Config, handle: &UserHandle)
         return String::new();
     }
     let Ok(reset) = services.logins.issue_reset(handle).await else { return String::new() };
-    let base = config.public_url.as_ref().map_or_else(|| local_url(config), ToString::to_string);
+    let base = base_url(config);
     let token = reset.token;
     format!(
         "Console:        {base}/console/welcome#{token}\n\
          \x20               The link sets your password. It works once, within 24 hours.\n"
     )
+}
+
+/// The address at which people reach the server, as far as it is known.
+pub(crate) fn base_url(config: &Config) -> String {
+    config.public_url.as_ref().map_or_else(|| local_url(config), ToString::to_string)
 }
 
 /// The address of the server on this machine.

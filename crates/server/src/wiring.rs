@@ -18,6 +18,7 @@ use domain::delivery::DeliveryService;
 use domain::file::{ObjectError, ObjectStore};
 use domain::id::NodeId;
 use domain::legal_hold::LegalHoldService;
+use domain::login::{Federation, Provider};
 use domain::message::MessageService;
 use domain::organization::OrganizationService;
 use domain::plan::PlanService;
@@ -41,7 +42,7 @@ use ws_gateway::topic::Topic;
 use ws_gateway::{Hub, HubConfig};
 
 use crate::adapters::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};
-use crate::config::{Config, FilesAt};
+use crate::config::{Config, FilesAt, ProviderConfig};
 use crate::failure::Failure;
 use crate::passwords::Argon2Hasher;
 use crate::store::{Store, StoreAt};
@@ -134,6 +135,7 @@ pub(crate) fn ports(
         tokens,
         hasher: Arc::new(Argon2Hasher::new(config.passwords)?),
         registration: config.registration,
+        federation: federation(config)?,
         plan: config.default_plan.clone(),
         key_days: config.key_ttl_days,
         requests: RequestLifetime::days(config.contact_request_days),
@@ -149,6 +151,23 @@ pub(crate) fn ports(
         files: config.files.limits,
         webhooks: config.webhooks.is_on.then(|| webhook_mint(config)),
     })
+}
+
+/// The identity providers.
+fn federation(config: &Config) -> Result<Federation, Failure> {
+    let provider = |configured: &ProviderConfig| {
+        let client = oidc::Client::new(configured.settings.clone(), Arc::new(SystemClock));
+        let client =
+            client.map_err(|problem| Failure::plain(format!("oidc.{}: {problem}", configured.name)))?;
+        Ok(Provider {
+            name: configured.name.clone(),
+            label: configured.label.clone(),
+            policy: configured.policy.clone(),
+            client: Arc::new(client),
+        })
+    };
+    let providers = config.oidc.providers.iter().map(provider).collect::<Result<_, Failure>>()?;
+    Ok(Federation { providers, is_only: config.oidc.is_only })
 }
 
 /// The use cases on webhooks alone, for commands.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Which of our crates each of our crates may use.
-const ALLOWED: [(&str, &[&str]); 21] = [
+const ALLOWED: [(&str, &[&str]); 22] = [
     ("domain", &[]),
     ("measure", &[]),
     ("a2a-gateway", &["domain", "http-wire", "measure", "webhooks"]),
@@ -15,9 +15,10 @@ const ALLOWED: [(&str, &[&str]); 21] = [
     ("adapters-sqlite", &["domain", "measure"]),
     ("http-wire", &["domain", "measure"]),
     ("http-agent", &["domain", "http-wire"]),
-    ("http-console", &["domain", "http-wire"]),
+    ("http-console", &["domain", "http-wire", "measure"]),
     ("http-human", &["domain", "http-wire"]),
     ("mcp-gateway", &["domain", "http-wire"]),
+    ("oidc", &["domain"]),
     ("webhooks", &["domain", "http-wire", "measure"]),
     ("ws-gateway", &["domain", "http-wire", "measure"]),
     ("cluster", &["domain", "measure", "ws-gateway"]),
@@ -37,6 +38,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
             "http-human",
             "mcp-gateway",
             "measure",
+            "oidc",
             "webhooks",
             "ws-gateway",
         ],
@@ -98,7 +100,7 @@ fn the_domain_uses_a_closed_list_of_crates() {
 }
 
 /// How many packages `Cargo.lock` lists, ours included.
-const LOCKED_PACKAGES: usize = 525;
+const LOCKED_PACKAGES: usize = 585;
 
 /// Every dependency costs build time and trust, so that their number grows only on purpose, and never back.
 #[test]

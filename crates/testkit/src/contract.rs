@@ -33,6 +33,7 @@ pub mod files;
 pub mod foreign;
 pub mod history;
 pub mod holds;
+pub mod identities;
 pub mod invitations;
 pub mod key_repeats;
 pub mod keys;
@@ -110,6 +111,12 @@ macro_rules! contract_tests {
             a_browsers_session_continues_with_the_same_token, a_programs_session_is_not_a_browsers,
             the_end_of_a_browsers_session, a_key_opens_a_session_that_ends_with_it, a_limited_key_opens_no_session,
             a_disabled_user_has_no_browser_session,
+        }
+        $crate::contract_tests! { @area $make, identities:
+            a_person_of_a_provider_has_one_account, accounts_are_linked_by_a_verified_address,
+            claims_decide_the_organization_and_the_role, a_log_in_belongs_to_its_browser,
+            a_logout_at_the_provider_ends_sessions, a_provider_does_not_let_disabled_users_in, a_log_in_code_works_once,
+            concurrent_log_ins_of_one_person,
         }
         $crate::contract_tests! { @area $make, administration:
             all_accounts_are_listed_by_handle, all_chats_are_listed_newest_first, a_disabled_account_is_rejected_everywhere,

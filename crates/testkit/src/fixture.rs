@@ -88,6 +88,7 @@ impl Fixture {
         fixture.answer_once(world).await;
         fixture.make_keys(world).await;
         fixture.invite(world).await;
+        fixture.federate(world).await;
         let reset = world.logins.issue_reset(&UserHandle::new(&ann.handle).unwrap()).await.unwrap();
         let password = Password::new("correct \u{1F40E}".to_owned() + " horse").unwrap();
         world.logins.reset_password(&reset.token, password, SessionKind::Program).await.unwrap();

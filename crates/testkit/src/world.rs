@@ -21,7 +21,7 @@ use domain::delivery::{ClaimLease, Claims, DeliveryRepository};
 use domain::file::FileLimits;
 use domain::id::{AccountId, AgentId, ChatId, MessageId, ParticipantId, UserId};
 use domain::idempotency::IdempotencyRepository;
-use domain::login::{LoginRepository, Registration};
+use domain::login::{Federation, LoginRepository, Registration};
 use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
 use domain::message::{
     BeginTraces, Cause, MAX_TREE_MESSAGES, MaxHops, MaxPairMessages, MentionKind, MessageContent,
@@ -220,6 +220,7 @@ impl World {
             tokens: Arc::new(PlainTokens),
             hasher: hasher.clone(),
             registration: Registration::Open,
+            federation: Federation::default(),
             plan: PlanName::enterprise(),
             key_days: 0,
             requests: RequestLifetime::default(),

@@ -2,7 +2,7 @@
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-pub(crate) const WRONG: [(&[&str], &[&[&str]]); 69] = [
+pub(crate) const WRONG: [(&[&str], &[&[&str]]); 72] = [
     (
         &["usage"],
         &[
@@ -80,6 +80,25 @@ pub(crate) const WRONG: [(&[&str], &[&[&str]]); 69] = [
         ],
     ),
     (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
+    (&["user", "login-link"], &[&[], &["nobody"], &["A B"]]),
+    (
+        &["user", "link"],
+        &[
+            &["ann"],
+            &["ann", "--provider", "company", "--subject", "1"],
+            &["ann", "--provider", "https://sso.example", "--subject", ""],
+            &["nobody", "--provider", "https://sso.example", "--subject", "1"],
+        ],
+    ),
+    (
+        &["user", "unlink"],
+        &[
+            &["ann"],
+            &["ann", "--provider", "company"],
+            &["ann", "--provider", "https://sso.example"],
+            &["nobody", "--provider", "https://sso.example"],
+        ],
+    ),
     (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
     (&["org", "show"], &[&[], &["nobodys"]]),
     (&["org", "pause"], &[&["ann"], &["nobodys", "--reason", "x"], &["ann", "--reason", " "]]),

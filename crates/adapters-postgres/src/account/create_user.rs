@@ -7,6 +7,7 @@ use diesel_async::RunQueryDsl;
 use domain::account::{CreateUserRefused, InitialOrganization, NewUser, User};
 use domain::audit::AuditEntry;
 use domain::id::{InvitationId, OrganizationId, ParticipantId};
+use domain::login::NewIdentity;
 use domain::organization::{InvitationRefused, OrganizationRole};
 
 use super::keys;
@@ -14,7 +15,7 @@ use super::row::UserRow;
 use crate::audit;
 use crate::error::Fault;
 use crate::lock;
-use crate::login::password;
+use crate::login::{identity, password};
 use crate::organization::{invitation, member, show};
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::run::Db;
@@ -49,6 +50,11 @@ pub(super) async fn create_user_on(
     }
     if email_taken {
         return Ok(Err(CreateUserRefused::EmailTaken));
+    }
+    if let Some(identity) = &new.identity
+        && identity::is_taken_on(db, identity, new.user.id).await?
+    {
+        return Ok(Err(CreateUserRefused::IdentityTaken));
     }
     if !plan_exists_on(db, &new.plan).await? {
         return Ok(Err(CreateUserRefused::NoSuchPlan));
@@ -106,6 +112,9 @@ async fn insert_on(mut db: &Db, new: &NewUser, membership: InitialMembership) ->
         invitation::accept_on(db, invitation, user.id, user.created_at).await?;
     }
     audit::append_on(db, [AuditEntry::user_created(new, &user)]).await?;
+    if let Some(new) = NewIdentity::of(new) {
+        identity::insert_on(db, &new).await?;
+    }
     Ok(user)
 }
 

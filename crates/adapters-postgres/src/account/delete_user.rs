@@ -8,7 +8,7 @@ use domain::board::{Actor as BoardActor, DropReason};
 use domain::change::Change;
 use domain::chat::Participant;
 use domain::id::ParticipantId;
-use futures_util::future::try_join3;
+use futures_util::future::try_join4;
 
 use super::find::user_on;
 use super::{keys, leave};
@@ -25,7 +25,7 @@ use crate::push;
 use crate::reminder;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::{agents, participants, passwords, resets, users};
+use crate::schema::{agents, identities, participants, passwords, resets, users};
 
 pub(super) async fn delete_user_on(
     db: &Db,
@@ -90,7 +90,12 @@ async fn erase_on(mut db: &Db, user: &User, command: &DeleteUser) -> Result<(), 
         let mut db = db;
         Ok(diesel::delete(resets::table.find(id)).execute(&mut db).await?)
     };
-    try_join3(password, reset, invitation::forget_guest_on(db, user.id)).await?;
+    let identities = async {
+        let mut db = db;
+        let all = identities::table.filter(identities::user_id.eq(id));
+        Ok(diesel::delete(all).execute(&mut db).await?)
+    };
+    try_join4(password, reset, identities, invitation::forget_guest_on(db, user.id)).await?;
     let (deleted, now) = (user.deleted(command.now), At(command.now));
     diesel::update(users::table.find(id))
         .set((

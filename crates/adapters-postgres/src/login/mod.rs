@@ -1,15 +1,17 @@
-//! The store of passwords, sessions, and reset tokens.
+//! The store of passwords, sessions, reset tokens, and identities at providers.
 
+pub(crate) mod identity;
 pub(crate) mod password;
 pub(crate) mod session;
 
 use async_trait::async_trait;
-use domain::account::KeyDigest;
+use domain::account::{KeyDigest, User};
 use domain::id::{SessionId, UserId};
 use domain::login::{
-    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, PasswordHolder,
-    RefreshRefused, RefreshSession, RefreshedSession, ResumeSession, SessionHolder, SessionRecord,
-    SessionRepository, SetPassword, WhichLogin,
+    EndSessions, Identity, IdentityRecord, IdentityRepository, LinkOutcome, LoginRecord, LoginRepository,
+    NewIdentity, NewReset, NewSession, PasswordHash, PasswordHolder, RefreshRefused, RefreshSession,
+    RefreshedSession, ResetPurpose, ResumeSession, SessionHolder, SessionRecord, SessionRepository,
+    SetPassword, WhichLogin,
 };
 use domain::organization::Invitation;
 use domain::store::{OnCommit, StoreError};
@@ -51,8 +53,17 @@ impl LoginRepository for PostgresStore {
         Ok(done)
     }
 
-    async fn find_reset(&self, token: KeyDigest, now: Timestamp) -> Result<Option<UserId>, StoreError> {
-        self.query((token, now), |db, (token, now)| password::find_reset_on(db, *token, *now).boxed()).await
+    async fn find_reset(
+        &self,
+        token: KeyDigest,
+        purpose: ResetPurpose,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, StoreError> {
+        let given = (token, purpose, now);
+        self.query(given, |db, (token, purpose, now)| {
+            password::find_reset_on(db, *token, *purpose, *now).boxed()
+        })
+        .await
     }
 
     async fn reset_password(
@@ -74,6 +85,38 @@ impl LoginRepository for PostgresStore {
 
     async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError> {
         self.query(token, |db, token| invitation::find_on(db, *token).boxed()).await
+    }
+}
+
+#[async_trait]
+impl IdentityRepository for PostgresStore {
+    async fn find_identity(&self, identity: Identity) -> Result<Option<User>, StoreError> {
+        self.query(identity, |db, identity| identity::find_on(db, identity).boxed()).await
+    }
+
+    async fn list_identities(&self, user: UserId) -> Result<Vec<IdentityRecord>, StoreError> {
+        self.query(user, |db, user| identity::list_on(db, *user).boxed()).await
+    }
+
+    async fn link_identity(&self, new: NewIdentity) -> Result<LinkOutcome, StoreError> {
+        let Ok(outcome) = self.change(new, |db, new| identity::link_on(db, new).boxed(), |_| ()).await?;
+        Ok(outcome)
+    }
+
+    async fn unlink_identity(
+        &self,
+        user: UserId,
+        issuer: String,
+        now: Timestamp,
+    ) -> Result<Option<Identity>, StoreError> {
+        let given = (user, issuer, now);
+        let work = self.change(
+            given,
+            |db, (user, issuer, now)| identity::unlink_on(db, *user, issuer, *now).boxed(),
+            |_| (),
+        );
+        let Ok(unlinked) = work.await?;
+        Ok(unlinked)
     }
 }
 

@@ -11,7 +11,8 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::UserId;
 use domain::login::{
-    LoginRecord, NewReset, PasswordHash, PasswordHolder, SetPassword, StoredPassword, WhichLogin, set_at,
+    LoginRecord, NewReset, PasswordHash, PasswordHolder, ResetPurpose, SetPassword, StoredPassword,
+    WhichLogin, set_at,
 };
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -112,26 +113,33 @@ pub(super) async fn set_on(
 
 pub(super) async fn issue_reset_on(mut db: &Db, new: &NewReset) -> Result<Result<(), Infallible>, Fault> {
     lock::users_on(db, &[new.user]).await?;
-    let (token, until) = (new.token.bytes().as_slice(), At(new.expires_at));
+    let set = (
+        resets::token.eq(new.token.bytes().as_slice()),
+        resets::expires_at.eq(At(new.expires_at)),
+        resets::opens_session.eq(new.purpose == ResetPurpose::LogIn),
+    );
     diesel::insert_into(resets::table)
-        .values((resets::user_id.eq(new.user.uuid()), resets::token.eq(token), resets::expires_at.eq(until)))
+        .values((resets::user_id.eq(new.user.uuid()), set))
         .on_conflict(resets::user_id)
         .do_update()
-        .set((resets::token.eq(token), resets::expires_at.eq(until)))
+        .set(set)
         .execute(&mut db)
         .await?;
     audit::append_on(db, [AuditEntry::password_reset_issued(new)]).await?;
     Ok(Ok(()))
 }
 
+/// The user of a token for this.
 pub(super) async fn find_reset_on(
     mut db: &Db,
     token: KeyDigest,
+    purpose: ResetPurpose,
     now: Timestamp,
 ) -> Result<Option<UserId>, Fault> {
     let admitted = users::table.filter(users::disabled_at.is_null()).select(users::id);
     let found = resets::table
         .filter(resets::token.eq(token.bytes().as_slice()))
+        .filter(resets::opens_session.eq(purpose == ResetPurpose::LogIn))
         .filter(resets::expires_at.gt(At(now)))
         .filter(resets::user_id.eq_any(admitted))
         .select(resets::user_id)
@@ -148,9 +156,10 @@ pub(super) async fn reset_on(
     password: &PasswordHash,
     now: Timestamp,
 ) -> Result<Result<PasswordHolder, Nothing>, Fault> {
-    let Some(user) = find_reset_on(db, token, now).await? else { return Ok(Err(Nothing)) };
+    let found = find_reset_on(db, token, ResetPurpose::Password, now).await?;
+    let Some(user) = found else { return Ok(Err(Nothing)) };
     lock::users_on(db, &[user]).await?;
-    if find_reset_on(db, token, now).await? != Some(user) {
+    if find_reset_on(db, token, ResetPurpose::Password, now).await? != Some(user) {
         return Ok(Err(Nothing));
     }
     set_on(db, &SetPassword { user, password: password.clone(), replaces: None, now }).await

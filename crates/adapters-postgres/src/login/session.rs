@@ -9,12 +9,14 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::{SessionId, UserId};
 use domain::login::{
-    EndSessions, MAX_SESSIONS, NewSession, RECORDED_EVERY, RefreshRefused, RefreshSession, RefreshedSession,
-    ResumeSession, SessionHolder, SessionKind, SessionProof, SessionRecord, WhichSessions,
+    EndSessions, EndedAtProvider, LOGOUT_SKEW, MAX_SESSIONS, NewSession, RECORDED_EVERY, RefreshRefused,
+    RefreshSession, RefreshedSession, ResetPurpose, ResumeSession, SessionHolder, SessionKind, SessionProof,
+    SessionRecord, WhichSessions,
 };
 use domain::time::Timestamp;
 use uuid::Uuid;
 
+use super::{identity, password};
 use crate::account::row::UserRow;
 use crate::audit;
 use crate::change;
@@ -32,18 +34,33 @@ pub(super) async fn begin_on(
     lock::users_on(db, &[new.user]).await?;
     let user = new.user.uuid();
     let Some(holder) = holder_on(db, user).await? else { return Ok(Ok(None)) };
-    let (key, expires_at) = match new.proof {
-        SessionProof::Password(proven) if holder.password_set_at == Some(proven) => (None, new.expires_at),
+    let (mut key, mut expires_at, mut provider) = (None, new.expires_at, None);
+    match &new.proof {
+        SessionProof::Password(proven) if holder.password_set_at == Some(*proven) => {}
         SessionProof::Password(_) => return Ok(Ok(None)),
-        SessionProof::Key(key) => {
+        SessionProof::Key(id) => {
             // Its revocation must find the new session.
-            lock::api_keys_on(db, vec![key.uuid()]).await?;
-            let Some(expiry) = expiry_with_on(db, key.uuid(), new.expires_at, new.now).await? else {
+            lock::api_keys_on(db, vec![id.uuid()]).await?;
+            let Some(expiry) = expiry_with_on(db, id.uuid(), new.expires_at, new.now).await? else {
                 return Ok(Ok(None));
             };
-            (Some(key.uuid()), expiry)
+            (key, expires_at) = (Some(id.uuid()), expiry);
         }
-    };
+        SessionProof::Identity(identity, session) => {
+            if !identity::use_on(db, identity, new.user, new.now).await? {
+                return Ok(Ok(None));
+            }
+            provider = Some((identity, session));
+        }
+        SessionProof::Code(code) => {
+            // The user is locked: of two concurrent uses the later one finds the code used.
+            let found = password::find_reset_on(db, *code, ResetPurpose::LogIn, new.now).await?;
+            if found != Some(new.user) {
+                return Ok(Ok(None));
+            }
+            diesel::delete(resets::table.find(user)).execute(&mut db).await?;
+        }
+    }
     diesel::insert_into(sessions::table)
         .values((
             sessions::id.eq(new.id.uuid()),
@@ -55,6 +72,11 @@ pub(super) async fn begin_on(
             sessions::expires_at.eq(At(expires_at)),
             sessions::is_browser.eq(new.kind == SessionKind::Browser),
             sessions::key_id.eq(key),
+            (
+                sessions::issuer.eq(provider.map(|(identity, _)| identity.issuer())),
+                sessions::subject.eq(provider.map(|(identity, _)| identity.subject())),
+                sessions::provider_session.eq(provider.and_then(|(_, session)| session.as_deref())),
+            ),
         ))
         .execute(&mut db)
         .await?;
@@ -199,7 +221,7 @@ pub(super) async fn end_on(
     command: &EndSessions,
 ) -> Result<Result<Vec<SessionId>, Infallible>, Fault> {
     let meant = sessions::table.select((sessions::id, sessions::user_id)).order(sessions::id).for_update();
-    let found = match command.which {
+    let found = match &command.which {
         WhichSessions::Family(family) => {
             let meant = meant.filter(sessions::family.eq(family.bytes().as_slice()));
             meant.load::<(Uuid, Uuid)>(&mut db).await?
@@ -208,6 +230,7 @@ pub(super) async fn end_on(
             let meant = meant.filter(sessions::user_id.eq(user.uuid()));
             meant.filter(sessions::id.eq(session.uuid())).load(&mut db).await?
         }
+        WhichSessions::AtProvider(ended) => at_provider_on(db, ended).await?,
         WhichSessions::Others(user, current) => {
             let current = current.map_or_else(Uuid::nil, SessionId::uuid);
             let meant = meant.filter(sessions::user_id.eq(user.uuid()));
@@ -217,10 +240,41 @@ pub(super) async fn end_on(
     let ids = found.iter().map(|(id, _)| *id).collect();
     delete_on(db, ids, command.now).await?;
     let entry = |(id, user): &(Uuid, Uuid)| {
-        AuditEntry::session_ended(UserId::new(*user), SessionId::new(*id), command.now)
+        let (user, session) = (UserId::new(*user), SessionId::new(*id));
+        match &command.which {
+            WhichSessions::AtProvider(ended) => {
+                AuditEntry::session_ended_at_provider(user, session, &ended.issuer, command.now)
+            }
+            _ => AuditEntry::session_ended(user, session, command.now),
+        }
     };
     audit::append_on(db, found.iter().map(entry)).await?;
     Ok(Ok(found.into_iter().map(|(id, _)| SessionId::new(id)).collect()))
+}
+
+/// The sessions that a provider says have ended, locked, with their users.
+async fn at_provider_on(mut db: &Db, ended: &EndedAtProvider) -> Result<Vec<(Uuid, Uuid)>, Fault> {
+    let latest = ended.issued_at.plus(LOGOUT_SKEW);
+    let mut meant = sessions::table
+        .select(sessions::id)
+        .filter(sessions::issuer.eq(ended.issuer.clone()))
+        .filter(sessions::created_at.le(At(latest)))
+        .into_boxed();
+    if let Some(subject) = &ended.subject {
+        meant = meant.filter(sessions::subject.eq(subject.clone()));
+    }
+    match &ended.session {
+        // A session of which the provider did not tell the id counts as one of the person.
+        Some(session) if ended.subject.is_some() => {
+            let unknown = sessions::provider_session.is_null();
+            meant = meant.filter(sessions::provider_session.eq(session.clone()).or(unknown));
+        }
+        Some(session) => meant = meant.filter(sessions::provider_session.eq(session.clone())),
+        None => {}
+    }
+    let ids = meant.load::<Uuid>(&mut db).await?;
+    let found = sessions::table.select((sessions::id, sessions::user_id)).filter(sessions::id.eq_any(ids));
+    Ok(found.order(sessions::id).for_update().load(&mut db).await?)
 }
 
 /// Ends all sessions of a disabled user; the audit entry of that change covers it.
@@ -231,7 +285,7 @@ pub(crate) async fn end_all_on(mut db: &Db, user: UserId, now: Timestamp) -> Res
 }
 
 /// Deletes sessions and notifies all servers, since their access tokens end.
-async fn delete_on(mut db: &Db, ids: Vec<Uuid>, now: Timestamp) -> Result<(), Fault> {
+pub(super) async fn delete_on(mut db: &Db, ids: Vec<Uuid>, now: Timestamp) -> Result<(), Fault> {
     if ids.is_empty() {
         return Ok(());
     }

@@ -6,13 +6,14 @@ use diesel::sqlite::SqliteConnection;
 use domain::account::{CreateUserRefused, InitialOrganization, NewUser, User};
 use domain::audit::AuditEntry;
 use domain::id::{InvitationId, OrganizationId, ParticipantId};
+use domain::login::NewIdentity;
 use domain::organization::OrganizationRole;
 
 use super::keys;
 use super::row::UserRow;
 use crate::audit;
 use crate::error::Fault;
-use crate::login::password;
+use crate::login::{identity, password};
 use crate::organization::{invitation, member, show};
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::row;
@@ -36,6 +37,11 @@ pub(super) fn create_user_on(
     let email = users::table.filter(users::email.eq(&user.email));
     if select(exists(email)).get_result(connection)? {
         return Ok(Err(CreateUserRefused::EmailTaken));
+    }
+    if let Some(identity) = &new.identity
+        && identity::is_taken_on(connection, identity, user.id)?
+    {
+        return Ok(Err(CreateUserRefused::IdentityTaken));
     }
     if !plan_exists_on(connection, &new.plan)? {
         return Ok(Err(CreateUserRefused::NoSuchPlan));
@@ -95,6 +101,9 @@ fn insert_on(
         invitation::accept_on(connection, invitation, user.id, user.created_at)?;
     }
     audit::append_on(connection, [AuditEntry::user_created(new, &user)])?;
+    if let Some(new) = NewIdentity::of(new) {
+        identity::insert_on(connection, &new)?;
+    }
     Ok(user)
 }
 

@@ -22,7 +22,7 @@ use crate::organization::{invitation, member};
 use crate::push;
 use crate::reminder;
 use crate::row;
-use crate::schema::{agents, participants, passwords, resets, users};
+use crate::schema::{agents, identities, participants, passwords, resets, users};
 
 pub(super) fn delete_user_on(
     connection: &mut SqliteConnection,
@@ -68,6 +68,7 @@ fn belongings_on(connection: &mut SqliteConnection, user: &User) -> Result<Belon
 fn erase_on(connection: &mut SqliteConnection, user: &User, command: &DeleteUser) -> Result<(), Fault> {
     let id = row::bytes(user.id.uuid());
     diesel::delete(passwords::table.find(&id)).execute(connection)?;
+    diesel::delete(identities::table.filter(identities::user_id.eq(&id))).execute(connection)?;
     diesel::delete(resets::table.find(&id)).execute(connection)?;
     invitation::forget_guest_on(connection, user.id)?;
     push::forget_on(connection, ParticipantId::User(user.id))?;

@@ -1,5 +1,6 @@
-//! The store of passwords, sessions, and reset tokens.
+//! The store of passwords, sessions, reset tokens, and identities at providers.
 
+pub(crate) mod identity;
 pub(crate) mod password;
 pub(crate) mod session;
 
@@ -7,12 +8,13 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
-use domain::account::KeyDigest;
+use domain::account::{KeyDigest, User};
 use domain::id::{SessionId, UserId};
 use domain::login::{
-    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, PasswordHolder,
-    RefreshRefused, RefreshSession, RefreshedSession, ResumeSession, SessionHolder, SessionRecord,
-    SessionRepository, SetPassword, WhichLogin,
+    EndSessions, Identity, IdentityRecord, IdentityRepository, LinkOutcome, LoginRecord, LoginRepository,
+    NewIdentity, NewReset, NewSession, PasswordHash, PasswordHolder, RefreshRefused, RefreshSession,
+    RefreshedSession, ResetPurpose, ResumeSession, SessionHolder, SessionRecord, SessionRepository,
+    SetPassword, WhichLogin,
 };
 use domain::organization::Invitation;
 use domain::store::{OnCommit, StoreError};
@@ -61,8 +63,13 @@ impl LoginRepository for SqliteStore {
         self.always(move |connection| password::issue_reset_on(connection, &new)).await
     }
 
-    async fn find_reset(&self, token: KeyDigest, now: Timestamp) -> Result<Option<UserId>, StoreError> {
-        self.read(move |connection| password::find_reset_on(connection, token, now)).await
+    async fn find_reset(
+        &self,
+        token: KeyDigest,
+        purpose: ResetPurpose,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, StoreError> {
+        self.read(move |connection| password::find_reset_on(connection, token, purpose, now)).await
     }
 
     async fn reset_password(
@@ -80,6 +87,30 @@ impl LoginRepository for SqliteStore {
 
     async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError> {
         self.read(move |connection| invitation::find_on(connection, token)).await
+    }
+}
+
+#[async_trait]
+impl IdentityRepository for SqliteStore {
+    async fn find_identity(&self, identity: Identity) -> Result<Option<User>, StoreError> {
+        self.read(move |connection| identity::find_on(connection, &identity)).await
+    }
+
+    async fn list_identities(&self, user: UserId) -> Result<Vec<IdentityRecord>, StoreError> {
+        self.read(move |connection| identity::list_on(connection, user)).await
+    }
+
+    async fn link_identity(&self, new: NewIdentity) -> Result<LinkOutcome, StoreError> {
+        self.always(move |connection| identity::link_on(connection, &new)).await
+    }
+
+    async fn unlink_identity(
+        &self,
+        user: UserId,
+        issuer: String,
+        now: Timestamp,
+    ) -> Result<Option<Identity>, StoreError> {
+        self.always(move |connection| identity::unlink_on(connection, user, &issuer, now)).await
     }
 }
 

@@ -7,7 +7,8 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::UserId;
 use domain::login::{
-    LoginRecord, NewReset, PasswordHash, PasswordHolder, SetPassword, StoredPassword, WhichLogin, set_at,
+    LoginRecord, NewReset, PasswordHash, PasswordHolder, ResetPurpose, SetPassword, StoredPassword,
+    WhichLogin, set_at,
 };
 use domain::time::Timestamp;
 
@@ -104,19 +105,23 @@ pub(super) fn issue_reset_on(connection: &mut SqliteConnection, new: &NewReset) 
             resets::user_id.eq(row::bytes(new.user.uuid())),
             resets::token.eq(token),
             resets::expires_at.eq(new.expires_at.micros()),
+            resets::opens_session.eq(new.purpose == ResetPurpose::LogIn),
         ))
         .execute(connection)?;
     audit::append_on(connection, [AuditEntry::password_reset_issued(new)])
 }
 
+/// The user of a token for this.
 pub(super) fn find_reset_on(
     connection: &mut SqliteConnection,
     token: KeyDigest,
+    purpose: ResetPurpose,
     now: Timestamp,
 ) -> Result<Option<UserId>, Fault> {
     let admitted = users::table.filter(users::disabled_at.is_null()).select(users::id);
     let found = resets::table
         .filter(resets::token.eq(token.bytes().as_slice()))
+        .filter(resets::opens_session.eq(purpose == ResetPurpose::LogIn))
         .filter(resets::expires_at.gt(now.micros()))
         .filter(resets::user_id.eq_any(admitted))
         .select(resets::user_id)
@@ -131,6 +136,7 @@ pub(super) fn reset_on(
     password: PasswordHash,
     now: Timestamp,
 ) -> Result<Option<PasswordHolder>, Fault> {
-    let Some(user) = find_reset_on(connection, token, now)? else { return Ok(None) };
+    let found = find_reset_on(connection, token, ResetPurpose::Password, now)?;
+    let Some(user) = found else { return Ok(None) };
     set_on(connection, &SetPassword { user, password, replaces: None, now })
 }

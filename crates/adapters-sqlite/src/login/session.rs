@@ -6,12 +6,14 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::{ApiKeyId, SessionId, UserId};
 use domain::login::{
-    EndSessions, MAX_SESSIONS, NewSession, RECORDED_EVERY, RefreshRefused, RefreshSession, RefreshedSession,
-    ResumeSession, SessionHolder, SessionKind, SessionProof, SessionRecord, WhichSessions,
+    EndSessions, LOGOUT_SKEW, MAX_SESSIONS, NewSession, RECORDED_EVERY, RefreshRefused, RefreshSession,
+    RefreshedSession, ResetPurpose, ResumeSession, SessionHolder, SessionKind, SessionProof, SessionRecord,
+    WhichSessions,
 };
 use domain::time::Timestamp;
 use uuid::Uuid;
 
+use super::{identity, password};
 use crate::account::row::UserRow;
 use crate::audit;
 use crate::change;
@@ -32,14 +34,28 @@ pub(super) fn begin_on(
         .get_result::<(UserRow, Option<i64>)>(connection)
         .optional()?;
     let Some((holder, set_at)) = found else { return Ok(None) };
-    let (key, expires_at) = match new.proof {
-        SessionProof::Password(proven) if set_at == Some(proven.micros()) => (None, new.expires_at),
+    let (mut key, mut expires_at, mut provider) = (None, new.expires_at, None);
+    match &new.proof {
+        SessionProof::Password(proven) if set_at == Some(proven.micros()) => {}
         SessionProof::Password(_) => return Ok(None),
-        SessionProof::Key(key) => match expiry_with_on(connection, key, new.expires_at, new.now)? {
-            Some(expiry) => (Some(row::bytes(key.uuid())), expiry),
+        SessionProof::Key(id) => match expiry_with_on(connection, *id, new.expires_at, new.now)? {
+            Some(expiry) => (key, expires_at) = (Some(row::bytes(id.uuid())), expiry),
             None => return Ok(None),
         },
-    };
+        SessionProof::Identity(identity, session) => {
+            if !identity::use_on(connection, identity, new.user, new.now)? {
+                return Ok(None);
+            }
+            provider = Some((identity, session));
+        }
+        SessionProof::Code(code) => {
+            let found = password::find_reset_on(connection, *code, ResetPurpose::LogIn, new.now)?;
+            if found != Some(new.user) {
+                return Ok(None);
+            }
+            diesel::delete(resets::table.find(&user)).execute(connection)?;
+        }
+    }
     diesel::insert_into(sessions::table)
         .values((
             sessions::id.eq(row::bytes(new.id.uuid())),
@@ -51,6 +67,11 @@ pub(super) fn begin_on(
             sessions::expires_at.eq(expires_at.micros()),
             sessions::is_browser.eq(new.kind == SessionKind::Browser),
             sessions::key_id.eq(key),
+            (
+                sessions::issuer.eq(provider.map(|(identity, _)| identity.issuer())),
+                sessions::subject.eq(provider.map(|(identity, _)| identity.subject())),
+                sessions::provider_session.eq(provider.and_then(|(_, session)| session.as_deref())),
+            ),
         ))
         .execute(connection)?;
     let beyond = sessions::table
@@ -189,11 +210,29 @@ pub(super) fn end_on(
     command: &EndSessions,
 ) -> Result<Vec<SessionId>, Fault> {
     let meant = sessions::table.select((sessions::id, sessions::user_id)).into_boxed();
-    let meant = match command.which {
+    let meant = match &command.which {
         WhichSessions::Family(family) => meant.filter(sessions::family.eq(family.bytes().to_vec())),
         WhichSessions::Own(user, session) => meant
             .filter(sessions::user_id.eq(row::bytes(user.uuid())))
             .filter(sessions::id.eq(row::bytes(session.uuid()))),
+        WhichSessions::AtProvider(ended) => {
+            let latest = ended.issued_at.plus(LOGOUT_SKEW);
+            let mut meant = meant
+                .filter(sessions::issuer.eq(ended.issuer.clone()))
+                .filter(sessions::created_at.le(latest.micros()));
+            if let Some(subject) = &ended.subject {
+                meant = meant.filter(sessions::subject.eq(subject.clone()));
+            }
+            match &ended.session {
+                // A session of which the provider did not tell the id counts as one of the person.
+                Some(session) if ended.subject.is_some() => {
+                    let unknown = sessions::provider_session.is_null();
+                    meant.filter(sessions::provider_session.eq(session.clone()).or(unknown))
+                }
+                Some(session) => meant.filter(sessions::provider_session.eq(session.clone())),
+                None => meant,
+            }
+        }
         WhichSessions::Others(user, current) => {
             let current = current.map_or_else(Uuid::nil, SessionId::uuid);
             meant
@@ -205,7 +244,13 @@ pub(super) fn end_on(
     let (mut ids, mut ended, mut entries) = (Vec::new(), Vec::new(), Vec::new());
     for (id, user) in found {
         let session = SessionId::new(row::uuid(&id)?);
-        entries.push(AuditEntry::session_ended(row::user_id(&user)?, session, command.now));
+        let user = row::user_id(&user)?;
+        entries.push(match &command.which {
+            WhichSessions::AtProvider(ended) => {
+                AuditEntry::session_ended_at_provider(user, session, &ended.issuer, command.now)
+            }
+            _ => AuditEntry::session_ended(user, session, command.now),
+        });
         ended.push(session);
         ids.push(id);
     }
@@ -226,7 +271,11 @@ pub(crate) fn end_all_on(
 }
 
 /// Deletes sessions and notifies all servers, since their access tokens end.
-fn delete_on(connection: &mut SqliteConnection, ids: &[Vec<u8>], now: Timestamp) -> Result<(), Fault> {
+pub(super) fn delete_on(
+    connection: &mut SqliteConnection,
+    ids: &[Vec<u8>],
+    now: Timestamp,
+) -> Result<(), Fault> {
     if ids.is_empty() {
         return Ok(());
     }

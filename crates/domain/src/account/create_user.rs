@@ -67,7 +67,9 @@ impl AccountService {
         match self.accounts.create_user(new).await? {
             Ok(user) => Ok(CreatedUser { user, key }),
             Err(CreateUserRefused::HandleTaken) => Err(CreateUserError::HandleTaken),
-            Err(CreateUserRefused::EmailTaken) => Err(CreateUserError::EmailTaken),
+            Err(CreateUserRefused::EmailTaken | CreateUserRefused::IdentityTaken) => {
+                Err(CreateUserError::EmailTaken)
+            }
             Err(CreateUserRefused::NoSuchPlan) => Err(CreateUserError::NoSuchPlan),
             Err(CreateUserRefused::Invitation(refused)) => Err(refused.into()),
         }
@@ -122,7 +124,15 @@ impl NewUser {
             disabled_at: None,
         };
         let (initial_organization, plan) = (command.initial_organization, command.plan);
-        Self { user, by: Actor::Operator, key: None, password: None, initial_organization, plan }
+        Self {
+            user,
+            by: Actor::Operator,
+            key: None,
+            password: None,
+            identity: None,
+            initial_organization,
+            plan,
+        }
     }
 }
 

@@ -52,6 +52,8 @@ pub enum CreateUserRefused {
     HandleTaken,
     /// Another user has the e-mail address (compared without case).
     EmailTaken,
+    /// The identity is linked to another user.
+    IdentityTaken,
     /// There is no such plan.
     NoSuchPlan,
     /// The invitation does not let the user in.

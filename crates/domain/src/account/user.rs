@@ -4,7 +4,7 @@ use super::handle::UserHandle;
 use super::key::{KeyDigest, NewKey};
 use crate::audit::Actor;
 use crate::id::{OrganizationId, UserId};
-use crate::login::PasswordHash;
+use crate::login::{Identity, PasswordHash};
 use crate::organization::OrganizationRole;
 use crate::plan::{OrganizationName, PlanName};
 use crate::text::{TextFault, sender_name};
@@ -106,7 +106,7 @@ pub enum InitialOrganization {
     Invited(KeyDigest),
 }
 
-/// A user to be stored, with a first key or a password. `user.organization` is the id of a new
+/// A user to be stored, with a first key, a password, or an identity at a provider. `user.organization` is the id of a new
 /// organization, whose first user is its admin; a user who joins an existing one gets its id, and
 /// the role that `initial_organization` names.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -119,6 +119,8 @@ pub struct NewUser {
     pub key: Option<NewKey>,
     /// The hash of its password, if it gets one.
     pub password: Option<PasswordHash>,
+    /// Its identity at a provider, if it is of one.
+    pub identity: Option<Identity>,
     /// The organization that the user joins or begins.
     pub initial_organization: InitialOrganization,
     /// The plan of a new organization; an existing one keeps its own.

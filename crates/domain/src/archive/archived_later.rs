@@ -7,6 +7,13 @@ macro_rules! archived_later {
         $call! {
             archived {
                 $($tables)*
+                identities (issuer, subject) {
+                    issuer -> Text,
+                    subject -> Text,
+                    user_id -> Id,
+                    created_at -> Instant,
+                    used_at -> Nullable<Instant>,
+                }
                 reminders (id) {
                     id -> Id,
                     chat_id -> Id,

@@ -28,11 +28,15 @@ macro_rules! tables {
                     expires_at -> Instant,
                     is_browser -> Flag,
                     key_id -> Nullable<Id>,
+                    issuer -> Nullable<Text>,
+                    subject -> Nullable<Text>,
+                    provider_session -> Nullable<Text>,
                 }
                 resets (user_id) {
                     user_id -> Id,
                     token -> Bytes,
                     expires_at -> Instant,
+                    opens_session -> Flag,
                 }
                 imports (one) {
                     one -> Small,
@@ -67,10 +71,11 @@ macro_rules! tables {
                 agents -> users (owner_id)
                 participants -> chats (chat_id)
                 passwords -> users (user_id)
+                identities -> users (user_id)
                 sessions -> users (user_id)
             }
             together {
-                organizations, plans, users, agents, api_keys, passwords, sessions, resets, chats, participants, messages,
+                organizations, plans, users, agents, api_keys, passwords, identities, sessions, resets, chats, participants, messages,
                 deliveries, attempts, deletion_jobs, memories, contact_requests, contacts, tasks, files
             }
         }

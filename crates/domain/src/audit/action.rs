@@ -51,6 +51,12 @@ words! {
         PasswordSet = "password.set",
         /// The operator issued a token with which a user may set a password.
         PasswordResetIssued = "password.reset_issued",
+        /// The operator issued a code with which a user may log in once.
+        LoginCodeIssued = "login_code.issued",
+        /// A user was linked to an identity at a provider; the detail is the provider's URL.
+        IdentityLinked = "identity.linked",
+        /// The link of a user to a provider was removed; the detail is the provider's URL.
+        IdentityUnlinked = "identity.unlinked",
         /// The operator issued an access token, with which one may act as the user; the detail says until
         /// when.
         TokenIssued = "token.issued",
@@ -112,14 +118,14 @@ words! {
         ParticipantRoleSet = "participant.role_set",
         /// A participant left a chat.
         ParticipantLeft = "participant.left",
-        /// A user logged in, which opened a session.
+        /// A user logged in, which opened a session; the detail has the address, and the provider if it was one.
         LoginSucceeded = "login.succeeded",
-        /// Log-ins with wrong passwords failed, for an account or an unknown name; the detail is
-        /// their number.
+        /// Log-ins with wrong passwords failed, for an account or an unknown name, or log-ins at a provider were refused; the
+        /// detail has their number.
         LoginFailed = "login.failed",
         /// A refresh token that had been exchanged before was presented; its session ended.
         TokenReused = "session.token_reused",
-        /// A user logged out, or ended another session.
+        /// A user logged out, or ended another session, or logged out at a provider.
         SessionEnded = "session.ended",
         /// A sender edited a message.
         MessageEdited = "message.edited",

@@ -18,6 +18,7 @@ impl LoginService {
         current: Password,
         new: Password,
     ) -> Result<LoggedIn, ConfirmError> {
+        self.check_passwords()?;
         let known = self.prove(caller, current).await?;
         let password = self.hasher.hash(new).await?;
         let (user, replaces, now) = (caller.user, Some(known.set_at), self.clock.now());

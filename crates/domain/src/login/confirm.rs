@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::failures::FailedLogin;
+use super::federation::PasswordsOff;
 use super::password::{HasherBusy, Password, PasswordCheck};
 use super::port::{StoredPassword, WhichLogin};
 use super::service::LoginService;
@@ -22,6 +23,9 @@ pub enum ConfirmError {
     /// The current password is a different one, or there is none.
     #[error("the current password is wrong")]
     Wrong,
+    /// Nobody can log in with a password.
+    #[error(transparent)]
+    PasswordsOff(#[from] PasswordsOff),
     /// Too many passwords are being checked.
     #[error(transparent)]
     Busy(#[from] HasherBusy),
@@ -58,7 +62,7 @@ impl LoginService {
         let known = found.and_then(|found| found.password);
         let verdict = self.hasher.verify(current, known.as_ref().map(|known| known.hash.clone())).await?;
         let (Some(known), PasswordCheck::Right | PasswordCheck::RightButOutdated) = (known, verdict) else {
-            self.note_failure(FailedLogin { user: Some(caller.user), address: None });
+            self.note_failure(FailedLogin::of(Some(caller.user), None));
             return Err(ConfirmError::Wrong);
         };
         Ok(known)

@@ -5,6 +5,7 @@
 
 use std::net::IpAddr;
 
+use super::federation::ProviderName;
 use super::service::LoginService;
 use crate::audit::AuditEntry;
 use crate::id::UserId;
@@ -15,13 +16,22 @@ use crate::tally::{Reportable, Tally};
 /// counted together.
 const MAX_REPORTED: usize = 100;
 
-/// A wrong password.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// A wrong password, or a refused log-in at a provider.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FailedLogin {
     /// The account; `None` for an unknown name, which is stored nowhere.
     pub user: Option<UserId>,
     /// The address of the client.
     pub address: Option<IpAddr>,
+    /// The provider; `None` for a password.
+    pub provider: Option<ProviderName>,
+}
+
+impl FailedLogin {
+    /// A wrong password.
+    pub const fn of(user: Option<UserId>, address: Option<IpAddr>) -> Self {
+        Self { user, address, provider: None }
+    }
 }
 
 /// Failed log-ins that are not written yet.
@@ -34,9 +44,9 @@ impl Default for FailedLogins {
 }
 
 impl LoginService {
-    /// Counts a wrong password.
+    /// Counts a failed log-in.
     pub(super) fn note_failure(&self, failed: FailedLogin) {
-        self.failures.0.note(failed, failed, 1);
+        self.failures.0.note(failed.clone(), failed, 1);
     }
 
     /// Writes the failures that are due to the audit log; must be called about once a second.
@@ -60,7 +70,7 @@ impl LoginService {
         let written = self.audit.append_audit(entries.chain(others).collect()).await;
         if written.is_err() {
             for (failed, count) in due.each {
-                self.failures.0.note(failed, failed, count);
+                self.failures.0.note(failed.clone(), failed, count);
             }
             self.failures.0.note_others(due.others);
         }

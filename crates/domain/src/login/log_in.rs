@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::failures::FailedLogin;
+use super::federation::PasswordsOff;
 use super::name::TypedName;
 use super::password::{HasherBusy, Password, PasswordCheck, PasswordHash};
 use super::port::{NewSession, SessionHolder, SessionKind, SessionProof};
@@ -58,6 +59,9 @@ pub enum LogInError {
     /// Unknown name or wrong password; the answer does not distinguish them.
     #[error("the name or the password is wrong")]
     Wrong,
+    /// Nobody can log in with a password.
+    #[error(transparent)]
+    PasswordsOff(#[from] PasswordsOff),
     /// Too many passwords are being checked.
     #[error(transparent)]
     Busy(#[from] HasherBusy),
@@ -67,6 +71,11 @@ pub enum LogInError {
 }
 
 impl LoginService {
+    /// Refuses if nobody can log in with a password.
+    pub(super) fn check_passwords(&self) -> Result<(), PasswordsOff> {
+        if self.has_passwords() { Ok(()) } else { Err(PasswordsOff) }
+    }
+
     /// Opens a session for a user who knows the password. A hash with outdated parameters is
     /// replaced, since the password is available now.
     pub async fn log_in(&self, command: LogIn) -> Result<LoggedIn, LogInError> {
@@ -81,13 +90,14 @@ impl LoginService {
         command: LogIn,
         may_try: impl FnOnce(UserId) -> bool,
     ) -> Result<LoggedIn, LogInError> {
+        self.check_passwords()?;
         let found = match command.name.which() {
             Some(which) => self.logins.find_login(which).await?,
             None => None,
         };
         let found = found.filter(|found| may_try(found.user.id));
         let (user, known) = found.map_or((None, None), |found| (Some(found.user), found.password));
-        let failed = FailedLogin { user: user.as_ref().map(|user| user.id), address: command.address };
+        let failed = FailedLogin::of(user.as_ref().map(|user| user.id), command.address);
         let hash = known.as_ref().map(|known| known.hash.clone());
         let verdict = self.hasher.verify(command.password.clone(), hash).await?;
         let (Some(user), Some(known), PasswordCheck::Right | PasswordCheck::RightButOutdated) =

@@ -4,7 +4,8 @@
 //! exchanged for the next pair and is invalid afterwards. All tokens of one log-in form one
 //! *session*, and end with it. A refresh token that is used a second time was copied, so the
 //! session ends, in either order. The console in a browser has one token for the whole session
-//! instead, in a cookie. For a forgotten password an operator issues a *reset token*,
+//! instead, in a cookie. Where the operator has configured identity providers, people log in there
+//! (`federated`). For a forgotten password an operator issues a *reset token*,
 //! which can be used once. If the operator allows it, users register themselves.
 //!
 //! Invariants: of a password only a slow hash is stored, of a token only a digest; an unknown name
@@ -12,29 +13,46 @@
 //! with them.
 
 mod change_password;
+mod code;
 mod common;
 mod confirm;
 mod failures;
+mod federated;
+mod federation;
+mod identity;
 mod log_in;
 mod name;
 mod password;
 mod port;
 mod register;
 mod reset_password;
+mod return_path;
 mod service;
 mod session;
 
+pub use code::{CodeLogInError, LOGIN_CODE_LIFETIME};
 pub use confirm::{CONFIRMED_FOR, ConfirmError};
 pub use failures::FailedLogin;
+pub use federated::{LoggedInByProvider, ProviderLogIn, ProviderLogInError};
+pub use federation::{
+    BegunLogIn, EndedAtProvider, Federation, IdentityProvider, KeptLogIn, LOG_IN_LIFETIME, PasswordsOff,
+    PendingLogIn, Provider, ProviderFault, ProviderName,
+};
+pub use identity::{
+    ClaimRule, Claims, FirstLogIn, Identity, IdentityRecord, NotAdmitted, ProvidedEmail, ProvidedIdentity,
+    ProviderPolicy,
+};
 pub use log_in::{KeyLogInError, LogIn, LogInError, LoggedIn};
 pub use name::TypedName;
 pub use password::{HasherBusy, Password, PasswordCheck, PasswordHash, PasswordHasher};
 pub use port::{
-    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHolder, RefreshRefused,
-    RefreshSession, RefreshedSession, ResumeSession, SessionHolder, SessionKind, SessionProof, SessionRecord,
-    SessionRepository, SetPassword, StoredPassword, WhichLogin, WhichSessions, set_at,
+    EndSessions, IdentityRepository, LOGOUT_SKEW, LinkOutcome, LoginRecord, LoginRepository, NewIdentity,
+    NewReset, NewSession, PasswordHolder, RefreshRefused, RefreshSession, RefreshedSession, ResetPurpose,
+    ResumeSession, SessionHolder, SessionKind, SessionProof, SessionRecord, SessionRepository, SetPassword,
+    StoredPassword, WhichLogin, WhichSessions, set_at,
 };
 pub use register::{Register, RegisterUserError, Registration};
 pub use reset_password::{IssueResetError, IssuedReset, RESET_LIFETIME, ResetPasswordError};
+pub use return_path::ReturnPath;
 pub use service::{LoginPorts, LoginService, MAX_SESSIONS};
 pub use session::{EndSessionError, RECORDED_EVERY, RefreshError, SESSION_LIFETIME};

@@ -1,12 +1,15 @@
-//! The store of passwords, sessions, and reset tokens.
+//! The store of passwords, sessions, reset tokens, and identities at providers.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::federation::EndedAtProvider;
+use super::identity::{Identity, IdentityRecord};
 use super::password::PasswordHash;
-use crate::account::{KeyDigest, User, UserHandle};
+use crate::account::{KeyDigest, NewUser, User, UserHandle};
+use crate::audit::Actor;
 use crate::id::{ApiKeyId, SessionId, UserId};
 use crate::organization::Invitation;
 use crate::store::{OnCommit, StoreError};
@@ -61,12 +64,16 @@ pub struct SessionHolder {
 }
 
 /// The proof with which a session opens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SessionProof {
     /// The password that was set at this time, if it is still the user's.
     Password(Timestamp),
     /// This API key of the user, if it is still valid. The session ends with the key.
     Key(ApiKeyId),
+    /// This identity of the user, if it is still linked, with the provider's session.
+    Identity(Identity, Option<String>),
+    /// The log-in code of the user with this digest, if it is still valid. It is used up.
+    Code(KeyDigest),
 }
 
 /// The client of a session, which decides how it continues.
@@ -166,7 +173,7 @@ pub struct SessionRecord {
 }
 
 /// A selection of sessions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhichSessions {
     /// The one whose refresh tokens have this beginning.
     Family(KeyDigest),
@@ -174,10 +181,16 @@ pub enum WhichSessions {
     Own(UserId, SessionId),
     /// All of this user except this one.
     Others(UserId, Option<SessionId>),
+    /// Those that a provider says have ended: of its session if it names one, else of the person. Sessions that began more
+    /// than [`LOGOUT_SKEW`] later are others.
+    AtProvider(EndedAtProvider),
 }
 
+/// By how much the clock of a provider may be behind.
+pub const LOGOUT_SKEW: Duration = Duration::from_secs(60);
+
 /// Sessions to be ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EndSessions {
     /// The sessions.
     pub which: WhichSessions,
@@ -199,24 +212,89 @@ pub struct SetPassword {
     pub now: Timestamp,
 }
 
-/// A reset token to be stored.
+/// What a token of the operator is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ResetPurpose {
+    /// Setting a password.
+    Password,
+    /// Logging in once.
+    LogIn,
+}
+
+/// A reset token or a log-in code to be stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewReset {
-    /// The user whose password it can set.
+    /// The user whose password it can set, or who logs in.
     pub user: UserId,
     /// Its digest.
     pub token: KeyDigest,
+    /// What it is for.
+    pub purpose: ResetPurpose,
     /// The expiry.
     pub expires_at: Timestamp,
     /// The current time.
     pub now: Timestamp,
 }
 
+/// An identity to be linked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewIdentity {
+    /// The identity.
+    pub identity: Identity,
+    /// The account.
+    pub user: UserId,
+    /// Who links them.
+    pub by: Actor,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+impl NewIdentity {
+    /// That of a user who is created with one.
+    pub fn of(new: &NewUser) -> Option<Self> {
+        let (identity, user) = (new.identity.clone()?, &new.user);
+        Some(Self { identity, user: user.id, by: new.by, now: user.created_at })
+    }
+}
+
+/// The result of linking an identity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkOutcome {
+    /// It is linked.
+    Linked,
+    /// It is linked to another account, or the account to another identity of the same provider.
+    Taken,
+    /// There is no such user.
+    UserGone,
+}
+
+/// The store of identities at providers.
+#[async_trait]
+pub trait IdentityRepository: Send + Sync {
+    /// The user of an identity, who may be disabled.
+    async fn find_identity(&self, identity: Identity) -> Result<Option<User>, StoreError>;
+
+    /// The identities of a user, by issuer.
+    async fn list_identities(&self, user: UserId) -> Result<Vec<IdentityRecord>, StoreError>;
+
+    /// Links an identity to a user.
+    async fn link_identity(&self, new: NewIdentity) -> Result<LinkOutcome, StoreError>;
+
+    /// Removes the identity of a user at a provider, and ends the sessions that it has opened, with entries in the change
+    /// log. `None` if there is none.
+    async fn unlink_identity(
+        &self,
+        user: UserId,
+        issuer: String,
+        now: Timestamp,
+    ) -> Result<Option<Identity>, StoreError>;
+}
+
 /// The store of sessions and their refresh tokens.
 #[async_trait]
 pub trait SessionRepository: Send + Sync {
-    /// Opens a session and returns its user; `None` if the password has changed, the key is no longer valid, or the
-    /// user is disabled. Beyond [`super::MAX_SESSIONS`], the sessions that were unused for longest end,
+    /// Opens a session and returns its user; `None` if what the user has proved is no longer valid, or the user is
+    /// disabled. Beyond [`super::MAX_SESSIONS`], the sessions that were unused for longest end,
     /// with entries in the change log.
     async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError>;
 
@@ -246,9 +324,9 @@ pub trait SessionRepository: Send + Sync {
     async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError>;
 }
 
-/// Passwords, sessions, and reset tokens.
+/// Passwords, sessions, reset tokens, and identities.
 #[async_trait]
-pub trait LoginRepository: SessionRepository {
+pub trait LoginRepository: SessionRepository + IdentityRepository {
     /// A user with the password; `None` if there is no such user.
     async fn find_login(&self, which: WhichLogin) -> Result<Option<LoginRecord>, StoreError>;
 
@@ -267,8 +345,13 @@ pub trait LoginRepository: SessionRepository {
     /// Stores a reset token in place of any other of the user.
     async fn issue_reset(&self, new: NewReset) -> Result<(), StoreError>;
 
-    /// The user of this reset token, if it is valid at `now`.
-    async fn find_reset(&self, token: KeyDigest, now: Timestamp) -> Result<Option<UserId>, StoreError>;
+    /// The user of this token, if it is valid for this at `now`.
+    async fn find_reset(
+        &self,
+        token: KeyDigest,
+        purpose: ResetPurpose,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, StoreError>;
 
     /// Like [`Self::set_password`], for a valid reset token, which is used up. Returns its user.
     async fn reset_password(

@@ -1,5 +1,6 @@
 //! Registering: a user creates an own account, with a password.
 
+use super::federation::PasswordsOff;
 use super::log_in::LoggedIn;
 use super::password::{HasherBusy, Password};
 use super::port::{SessionKind, SessionProof};
@@ -48,6 +49,9 @@ pub enum RegisterUserError {
     /// Registration is closed.
     #[error("registration is closed")]
     Closed,
+    /// Nobody can log in with a password.
+    #[error(transparent)]
+    PasswordsOff(#[from] PasswordsOff),
     /// An invitation is required.
     #[error("registration requires an invitation")]
     NotInvited,
@@ -79,6 +83,7 @@ impl LoginService {
     /// session. Nothing is hashed if registration is refused or the invitation is invalid, and such
     /// a client learns nothing of other accounts.
     pub async fn register(&self, command: Register) -> Result<LoggedIn, RegisterUserError> {
+        self.check_passwords()?;
         let invitation = command.invitation.as_deref().map(|token| self.mint.digest(token.trim()));
         let initial_organization = match (self.registration, invitation) {
             (Registration::Closed, _) => return Err(RegisterUserError::Closed),
@@ -103,7 +108,9 @@ impl LoginService {
                 open.ok_or(RegisterUserError::Overtaken)
             }
             Err(CreateUserRefused::HandleTaken) => Err(RegisterUserError::HandleTaken),
-            Err(CreateUserRefused::EmailTaken) => Err(RegisterUserError::EmailTaken),
+            Err(CreateUserRefused::EmailTaken | CreateUserRefused::IdentityTaken) => {
+                Err(RegisterUserError::EmailTaken)
+            }
             Err(CreateUserRefused::NoSuchPlan) => Err(RegisterUserError::NoSuchPlan),
             Err(CreateUserRefused::Invitation(refused)) => Err(refused.into()),
         }

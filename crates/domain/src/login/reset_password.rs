@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use super::federation::PasswordsOff;
 use super::log_in::LoggedIn;
 use super::password::{HasherBusy, Password};
-use super::port::{NewReset, SessionKind, SessionProof};
+use super::port::{ResetPurpose, SessionKind, SessionProof};
 use super::service::LoginService;
 use crate::account::{KeyKind, User, UserHandle};
 use crate::store::StoreError;
@@ -31,6 +32,9 @@ pub enum IssueResetError {
     /// No user has the handle.
     #[error("there is no user with this handle")]
     NoSuchUser,
+    /// Nobody can log in with a password.
+    #[error(transparent)]
+    PasswordsOff(#[from] PasswordsOff),
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -42,6 +46,9 @@ pub enum ResetPasswordError {
     /// The token is unknown, used, or expired.
     #[error("the reset token is not valid")]
     Unknown,
+    /// Nobody can log in with a password.
+    #[error(transparent)]
+    PasswordsOff(#[from] PasswordsOff),
     /// Too many passwords are being checked.
     #[error(transparent)]
     Busy(#[from] HasherBusy),
@@ -53,13 +60,8 @@ pub enum ResetPasswordError {
 impl LoginService {
     /// Issues a reset token for a user; earlier ones become invalid.
     pub async fn issue_reset(&self, handle: &UserHandle) -> Result<IssuedReset, IssueResetError> {
-        let found = self.users.find_user_by_handle(handle).await?;
-        let user = found.ok_or(IssueResetError::NoSuchUser)?;
-        let now = self.clock.now();
-        let token = self.mint.mint(KeyKind::Reset, now);
-        let expires_at = now.plus(RESET_LIFETIME);
-        self.logins.issue_reset(NewReset { user: user.id, token: token.digest(), expires_at, now }).await?;
-        Ok(IssuedReset { user, token: token.reveal().to_owned(), expires_at })
+        self.check_passwords()?;
+        self.issue(handle, ResetPurpose::Password, KeyKind::Reset, RESET_LIFETIME).await
     }
 
     /// Sets a password and opens a session. Nothing is hashed for an invalid token.
@@ -69,8 +71,9 @@ impl LoginService {
         new: Password,
         kind: SessionKind,
     ) -> Result<LoggedIn, ResetPasswordError> {
+        self.check_passwords()?;
         let token = self.mint.digest(token);
-        let found = self.logins.find_reset(token, self.clock.now()).await?;
+        let found = self.logins.find_reset(token, ResetPurpose::Password, self.clock.now()).await?;
         if found.is_none() {
             return Err(ResetPasswordError::Unknown);
         }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::failures::FailedLogins;
+use super::federation::Federation;
 use super::password::PasswordHasher;
 use super::port::LoginRepository;
 use super::register::Registration;
 use crate::account::{TokenService, UserRepository};
 use crate::audit::AuditRepository;
+use crate::organization::OrganizationService;
 use crate::plan::PlanName;
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 
@@ -27,6 +29,8 @@ pub struct LoginService {
     pub(super) registration: Registration,
     pub(super) plan: PlanName,
     pub(super) audit: Arc<dyn AuditRepository>,
+    pub(super) federation: Federation,
+    pub(super) organizations: Arc<OrganizationService>,
     pub(super) failures: FailedLogins,
 }
 
@@ -55,6 +59,10 @@ pub struct LoginPorts {
     pub plan: PlanName,
     /// The audit log.
     pub audit: Arc<dyn AuditRepository>,
+    /// Identity providers.
+    pub federation: Federation,
+    /// Organizations, for the members whom providers name.
+    pub organizations: Arc<OrganizationService>,
 }
 
 impl LoginService {
@@ -72,6 +80,8 @@ impl LoginService {
             registration: ports.registration,
             plan: ports.plan,
             audit: ports.audit,
+            federation: ports.federation,
+            organizations: ports.organizations,
             failures: FailedLogins::default(),
         }
     }

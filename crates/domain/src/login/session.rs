@@ -149,7 +149,7 @@ impl LoginService {
         self.end(WhichSessions::Others(caller.user, current)).await.map(|_| ())
     }
 
-    async fn end(&self, which: WhichSessions) -> Result<Vec<SessionId>, StoreError> {
+    pub(super) async fn end(&self, which: WhichSessions) -> Result<Vec<SessionId>, StoreError> {
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |ended: &Vec<SessionId>| {
             for session in ended {

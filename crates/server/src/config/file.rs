@@ -22,11 +22,13 @@ pub(super) struct Entry {
 /// A syntax error with its line number.
 pub(super) type Fault = (usize, String);
 
-/// Returns all entries of the file, tables before their content, and all syntax errors.
+/// Returns all entries of the file in its order, tables before their content, and all syntax errors.
 pub(super) fn entries(text: &str) -> (Vec<Entry>, Vec<Fault>) {
     let (document, faults) = DeTable::parse_recoverable(text);
     let mut found = Vec::new();
     take_apart(text, "", document.get_ref(), &mut found);
+    // A table is read in the order of its names.
+    found.sort_by_key(|entry| entry.line);
     let faults = faults.iter().map(|fault| {
         let at = fault.span().map_or(0, |span| span.start);
         (line_of(text, at), fault.message().replace('\n', " "))

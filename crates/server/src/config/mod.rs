@@ -17,6 +17,7 @@ mod guard;
 mod http;
 mod key;
 mod log;
+mod oidc;
 mod parse;
 mod passwords;
 mod plans;
@@ -51,6 +52,7 @@ pub(crate) use flags::shell_word;
 pub use flags::{Flags, LeadingFlags, ServerFlags};
 pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};
+pub use oidc::{OidcConfig, ProviderConfig};
 pub(crate) use reference::{example_file, reference};
 pub use sockets::SocketConfig;
 pub use traces::TraceConfig;
@@ -139,6 +141,8 @@ pub struct Config {
     pub passwords: PasswordConfig,
     /// Who may register.
     pub registration: Registration,
+    /// How users log in.
+    pub oidc: OidcConfig,
     /// The rate limits.
     pub rates: RateLimitConfig,
 }
@@ -300,6 +304,7 @@ impl Config {
         let retention = retention::read(values);
         let (registration, passwords) = passwords::read(values);
         let key_ttl_days = passwords::key_ttl_days(values);
+        let oidc = oidc::read(values, public_url.as_ref(), console);
         let rates = rates::read(values);
         Self {
             listen,
@@ -336,6 +341,7 @@ impl Config {
             prices,
             passwords,
             registration,
+            oidc,
             rates,
         }
     }

@@ -14,7 +14,7 @@ use super::file::{self, Entry};
 use super::flags::Flags;
 use super::key::RENAMED;
 use super::key::{Form, Key};
-use super::{plans, prices};
+use super::{oidc, plans, prices};
 use crate::nearest::nearest;
 
 /// The default configuration file; it need not exist.
@@ -249,7 +249,7 @@ impl Values {
         for Entry { path: key, text, form, line, table } in entries {
             let origin = Origin::File(path.to_owned(), line);
             let is_named = |tables: &str| key == tables || key.starts_with(&format!("{tables}."));
-            if table && (is_named("plans") || is_named("prices")) {
+            if table && (is_named("plans") || is_named("prices") || is_named("oidc")) {
                 self.tables.push(key);
                 continue;
             }
@@ -362,7 +362,10 @@ impl Values {
             }
             let problem = "there is no such setting";
             let renamed = RENAMED.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
-            let of_a_table = plans::lines_like(&name).into_iter().chain(prices::lines_like(&name));
+            let of_a_table = plans::lines_like(&name)
+                .into_iter()
+                .chain(prices::lines_like(&name))
+                .chain(oidc::lines_like(&name));
             let of_a_table = of_a_table.collect::<Vec<_>>();
             let meant = || nearest(&name, known.iter().copied().chain(of_a_table.iter().map(String::as_str)));
             let problem = match (renamed.or_else(meant), &variable) {

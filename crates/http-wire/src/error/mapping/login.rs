@@ -1,8 +1,8 @@
 //! Passwords and sessions.
 
 use domain::login::{
-    ConfirmError, EndSessionError, HasherBusy, KeyLogInError, LogInError, RefreshError, RegisterUserError,
-    ResetPasswordError,
+    CodeLogInError, ConfirmError, EndSessionError, HasherBusy, KeyLogInError, LogInError, PasswordsOff,
+    RefreshError, RegisterUserError, ResetPasswordError,
 };
 
 use crate::error::{ApiError, ErrorCode};
@@ -17,12 +17,34 @@ impl From<HasherBusy> for ApiError {
     }
 }
 
+impl From<PasswordsOff> for ApiError {
+    fn from(_: PasswordsOff) -> Self {
+        Self::new(
+            ErrorCode::Forbidden,
+            "This server has no log-in with passwords. Log in at the console with an identity provider, or ask the operator \
+             for a log-in code.",
+        )
+    }
+}
+
+impl From<CodeLogInError> for ApiError {
+    fn from(error: CodeLogInError) -> Self {
+        match error {
+            CodeLogInError::Unknown => wrong(
+                "The log-in code is not valid: it is unknown, used, or expired. Ask the operator for another one.",
+            ),
+            CodeLogInError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<LogInError> for ApiError {
     fn from(error: LogInError) -> Self {
         match error {
             LogInError::Wrong => wrong(
                 "The name or the password is wrong. Correct them, or ask the operator for a reset token.",
             ),
+            LogInError::PasswordsOff(off) => off.into(),
             LogInError::Busy(busy) => busy.into(),
             LogInError::Store(error) => error.into(),
         }
@@ -70,6 +92,7 @@ impl ApiError {
             ConfirmError::Missing => Self::validation()
                 .with_detail(pointer, "is required because you logged in more than 10 minutes ago; without a password, log in again"),
             ConfirmError::Wrong => Self::validation().with_detail(pointer, "is wrong"),
+            ConfirmError::PasswordsOff(off) => off.into(),
             ConfirmError::Busy(busy) => busy.into(),
             ConfirmError::Store(error) => error.into(),
         }
@@ -84,6 +107,7 @@ impl From<RegisterUserError> for ApiError {
                 ErrorCode::Forbidden,
                 "Registration is closed. Ask the operator of the server for an account.",
             ),
+            RegisterUserError::PasswordsOff(off) => off.into(),
             RegisterUserError::NotInvited => Self::new(
                 ErrorCode::Forbidden,
                 "Registration requires an invitation. Ask an admin of the organization for one, and send its \
@@ -106,6 +130,7 @@ impl From<ResetPasswordError> for ApiError {
             ResetPasswordError::Unknown => wrong(
                 "The reset token is not valid: it is unknown, used, or expired. Ask the operator for another one.",
             ),
+            ResetPasswordError::PasswordsOff(off) => off.into(),
             ResetPasswordError::Busy(busy) => busy.into(),
             ResetPasswordError::Store(error) => error.into(),
         }

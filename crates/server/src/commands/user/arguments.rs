@@ -51,9 +51,51 @@ pub enum UserCommand {
     #[command(after_help = "Example:\n  parlance user reset-password ann\n\
         Next: give it to the user, who sets a password with it. That ends all earlier sessions.")]
     ResetPassword(ResetPasswordArguments),
+    /// Print a link with which a user can log in to the console once, within ten minutes.
+    ///
+    /// Needs neither a password nor an identity provider, so it is the way in when the provider is down.
+    #[command(after_help = "Example:\n  parlance user login-link ann\n\
+        Next: open it, or give it to the user. It replaces an earlier link, and a token of `reset-password`.")]
+    LoginLink(ResetPasswordArguments),
+    /// Link a user to a person at an identity provider, who can then log in there.
+    #[command(after_help = "Example:\n  parlance user link ann --provider company --subject 248289761001\n\
+        The subject is the provider's id of the person (`sub`), which never changes.")]
+    Link(LinkArguments),
+    /// Remove the link of a user to an identity provider, and end the sessions that began there.
+    #[command(after_help = "Example:\n  parlance user unlink ann --provider company")]
+    Unlink(UnlinkArguments),
 }
 
-/// The user whose password is reset.
+/// The identity to link.
+#[derive(Args, Debug)]
+pub struct LinkArguments {
+    /// Handle of the user.
+    pub handle: String,
+    /// Name of the provider in the configuration, or its URL.
+    #[arg(long)]
+    pub provider: String,
+    /// The provider's id of the person.
+    #[arg(long)]
+    pub subject: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The link to remove.
+#[derive(Args, Debug)]
+pub struct UnlinkArguments {
+    /// Handle of the user.
+    pub handle: String,
+    /// Name of the provider in the configuration, or its URL.
+    #[arg(long)]
+    pub provider: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The user who gets a password or a link.
 #[derive(Args, Debug)]
 pub struct ResetPasswordArguments {
     /// Handle of the user.

@@ -1,6 +1,7 @@
 //! `parlance user …`
 
 mod arguments;
+mod identity;
 
 pub(crate) use arguments::UserCommand;
 
@@ -13,13 +14,12 @@ use domain::account::{
 };
 use domain::caller::UserCaller;
 use domain::id::{ParticipantId, UserId};
+use domain::login::IssueResetError;
 use domain::page::{PageRequest, Slice};
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
-use domain::services::Services;
 use domain::text::TextFault;
 use serde_json::{Value, json};
 
-use crate::adapters::NobodyListens;
 use crate::commands::{hold, plan};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -46,6 +46,9 @@ pub(crate) async fn run(config: &Config, command: UserCommand) -> Result<(), Fai
     match command {
         UserCommand::Create(arguments) => create(config, arguments).await,
         UserCommand::ResetPassword(arguments) => reset_password(config, arguments).await,
+        UserCommand::LoginLink(arguments) => identity::login_link(config, &arguments).await,
+        UserCommand::Link(arguments) => identity::link(config, &arguments).await,
+        UserCommand::Unlink(arguments) => identity::unlink(config, &arguments).await,
         UserCommand::List(arguments) => {
             store::with(config, async |store| list(store, &arguments).await).await
         }
@@ -140,12 +143,15 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
 /// Prints a token with which a user can set a password.
 async fn reset_password(config: &Config, arguments: ResetPasswordArguments) -> Result<(), Failure> {
     let issued = store::with(config, async |store| {
-        let mint = wiring::token_mint_of_server(config)?;
         let user = find(store, &arguments.handle).await?;
-        let nobody = Arc::new(NobodyListens);
-        let ports = wiring::ports(config, store.clone(), mint, nobody.clone(), nobody)?;
-        let issued = Services::new(ports).logins.issue_reset(&user.handle).await;
-        issued.map_err(|cause| Failure::new("the reset token was not issued", cause).next(store::NEXT))
+        let issued = identity::logins(config, store.clone())?.issue_reset(&user.handle).await;
+        issued.map_err(|cause| {
+            let next = match cause {
+                IssueResetError::PasswordsOff(_) => "let the user in with `parlance user login-link`",
+                IssueResetError::NoSuchUser | IssueResetError::Store(_) => store::NEXT,
+            };
+            Failure::new("the reset token was not issued", cause).next(next)
+        })
     });
     let issued = issued.await?;
     print(&if arguments.json {
@@ -208,13 +214,20 @@ async fn show(store: &Arc<dyn Store>, arguments: &UserArguments) -> Result<(), F
     let agents = accounts.list_agents(caller, AgentListing::default(), COUNT).await.map_err(unread)?;
     let keys = accounts.list_keys(ParticipantId::User(user.id), COUNT).await.map_err(unread)?;
     let (agents, keys) = (agents.total.unwrap_or(0), keys.total.unwrap_or(0));
+    let identities = store.list_identities(user.id).await.map_err(unread)?;
     if !arguments.print.json {
         let user = as_text(&user, &Times::of(&arguments.print));
-        return print(&format!("{user}; {}, {}", count(agents, "agent"), count(keys, "API key")));
+        let linked = identities.iter().map(|linked| {
+            let identity = &linked.identity;
+            format!("; linked to '{}' at {}", identity.subject(), identity.issuer())
+        });
+        let linked = linked.collect::<String>();
+        return print(&format!("{user}; {}, {}{linked}", count(agents, "agent"), count(keys, "API key")));
     }
     let mut shown = as_json(&user);
     shown["agents"] = agents.into();
     shown["api_keys"] = keys.into();
+    shown["identities"] = identities.iter().map(|linked| identity::as_json(&linked.identity)).collect();
     print(&json!({ "user": shown }).to_string())
 }
 
