@@ -28,6 +28,7 @@ mod memory;
 mod message;
 mod node;
 mod open;
+mod notification;
 mod organization;
 mod peer;
 mod plan;

@@ -10,6 +10,7 @@ mod fill;
 mod hot;
 mod ledger;
 mod lists;
+mod notifications;
 mod operator;
 mod pushes;
 mod reminders;
@@ -34,7 +35,7 @@ use crate::{PostgresConfig, PostgresStore};
 use fill::Size;
 
 /// The tables that grow.
-const LARGE: [&str; 18] = [
+const LARGE: [&str; 19] = [
     "attention_items",
     "messages",
     "deliveries",
@@ -53,6 +54,7 @@ const LARGE: [&str; 18] = [
     "board_entries",
     "webhook_deliveries",
     "push_configs",
+    "notifications",
 ];
 
 /// A fixture on a large database, and one connection that its store does everything on.

@@ -23,6 +23,7 @@ mod login;
 mod memory;
 mod message;
 mod open;
+mod notification;
 mod organization;
 mod peer;
 mod plan;

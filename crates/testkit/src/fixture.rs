@@ -44,7 +44,7 @@ use domain::usage::{UsageFilter, UsageGroup};
 use domain::work::{Resend, WorkChange, WorkScope};
 use serde_json::json;
 
-use crate::contract::attention;
+use crate::contract::{attention, notifications};
 use crate::{TestAgent, TestUser, World};
 
 const ALL: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
@@ -83,6 +83,7 @@ impl Fixture {
         fixture.hook(world).await;
         fixture.tell(world).await;
         fixture.notify(world).await;
+        notifications::fill(world, &fixture.users[0], &fixture.agents[0]).await;
         fixture.answer_once(world).await;
         fixture.make_keys(world).await;
         fixture.invite(world).await;

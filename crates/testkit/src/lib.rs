@@ -15,6 +15,7 @@ pub mod nats;
 pub mod nodes;
 pub mod parity;
 pub mod postgres;
+pub mod notification_walk;
 pub mod push_walk;
 pub mod sql;
 mod tcp_ports;

@@ -457,6 +457,26 @@ fn control() -> Vec<Operation> {
             json!({"answer": {"content": "the staging key", "decision": "approve"}}),
         ),
         post("/api/v1/me/attention/{attention_id}/dismiss", Value::Null),
+        get("/api/v1/me/notifications"),
+        get("/api/v1/me/notifications/channels"),
+        post(
+            "/api/v1/me/notifications/channels",
+            json!({
+                "kind": "web_push", "url": "https://push.example.org/1", "p256dh": "B", "auth": "c", "token": "tk",
+                "content": "title", "quiet_hours": "22:00-07:00 UTC", "digest_minutes": 5, "links": false,
+            }),
+        ),
+        get("/api/v1/me/notifications/channels/{channel_id}"),
+        operation(
+            Method::PATCH,
+            "/api/v1/me/notifications/channels/{channel_id}",
+            json!({
+                "content": "none", "quiet_hours": "22:00-07:00 UTC", "digest_minutes": 5, "links": false, "enabled": true,
+            }),
+        ),
+        delete("/api/v1/me/notifications/channels/{channel_id}"),
+        post("/api/v1/me/notifications/channels/{channel_id}/test", Value::Null),
+        get("/api/v1/me/notifications/web-push-key"),
         post("/api/v1/me/organization/pause", json!({"reason": "runaway costs"})),
         post("/api/v1/me/organization/resume", Value::Null),
     ]

@@ -17,6 +17,7 @@ use crate::change;
 use crate::contact;
 use crate::error::Fault;
 use crate::login::session;
+use crate::notification;
 use crate::organization::{invitation, member};
 use crate::push;
 use crate::reminder;
@@ -67,6 +68,7 @@ fn erase_on(connection: &mut SqliteConnection, user: &User, command: &DeleteUser
     diesel::delete(resets::table.find(&id)).execute(connection)?;
     invitation::forget_guest_on(connection, user.id)?;
     push::forget_on(connection, ParticipantId::User(user.id))?;
+    notification::forget_user_on(connection, user.id)?;
     let deleted = user.deleted(command.now);
     diesel::update(users::table.find(&id))
         .set((

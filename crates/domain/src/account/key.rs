@@ -24,6 +24,8 @@ pub enum KeyKind {
     Session,
     /// A token for setting a password: `thnv_p_…`.
     Reset,
+    /// The token of a link in a notification: `thnv_l_…`.
+    Link,
 }
 
 impl KeyKind {
@@ -35,6 +37,7 @@ impl KeyKind {
             Self::Invitation => "thnv_i_",
             Self::Session => "thnv_s_",
             Self::Reset => "thnv_p_",
+            Self::Link => "thnv_l_",
         }
     }
 }

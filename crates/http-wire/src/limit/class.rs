@@ -32,6 +32,8 @@ impl Class {
             | ("POST", _, "bulk-delete" | "rotate-key" | "rotate-secret" | "resend")
             | ("PUT", _, "webhook")
             | ("POST", "api-key", "regenerate")
+            | ("POST", "notifications", "channels")
+            | ("POST", _, "test")
             | ("POST", "organization", "invitations" | "leave")
             | ("POST", "invitations", "accept")
             | ("POST", "webhook", "enable")
@@ -77,6 +79,9 @@ mod tests {
             (&post, "/api/v1/me/agents/a/webhook/deliveries/d/resend", Class::Invitation),
             (&Method::PUT, "/api/v1/me/organization/webhook", Class::Invitation),
             (&post, "/api/v1/me/organization/webhook/deliveries/d/resend", Class::Invitation),
+            (&post, "/api/v1/me/notifications/channels", Class::Invitation),
+            (&post, "/api/v1/me/notifications/channels/c/test", Class::Invitation),
+            (&get, "/api/v1/me/notifications/channels", Class::General),
             (&get, "/api/v1/me/agents/a/webhook", Class::General),
             (&get, "/api/v1/me/organization/invitations", Class::General),
             (&get, "/api/v1/me/api-keys", Class::General),
