@@ -115,7 +115,7 @@ test("this_browser_shows_what_is_pushed", { skip: BROWSER !== "chromium" }, asyn
   await part.getByRole("button", { name: "Add channel" }).click();
   await dialog(page).getByLabel("Kind").selectOption({ label: "This browser" });
   await submit(page, "Add channel");
-  await part.getByText(/^This browser .*: on/).waitFor();
+  await part.getByText(/This browser .*: on/).waitFor();
 
   const bot = await server.agent("Bot");
   const room = await server.room("Orders", bot);

@@ -123,12 +123,12 @@ def test_email_with_a_login_needs_encryption(world, mailbox):
     """The server does not start with credentials that it would send in the clear."""
     world.server.stop()
     world.server.environment |= {
-        "PARLANCE_SMTP_URL": mailbox.url.replace("//", "//user:word@"),
+        "PARLANCE_SMTP_URL": mailbox.url.replace("//", "//user:tiger-42@"),
         "PARLANCE_SMTP_FROM": "parlance@example.org",
     }
     world.server.spawn()
     wait_for("the reason", lambda: "smtp_url" in world.server.log_text())
-    assert "word" not in world.server.log_text()
+    assert "tiger-42" not in world.server.log_text()
 
 
 def test_a_webhook_is_verified(world, requests):
