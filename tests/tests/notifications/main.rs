@@ -208,7 +208,7 @@ async fn a_bouncing_address_is_switched_off() {
     assert_eq!(on.data()["status"], "active");
     assert_eq!(cast.u1.post_nothing(&format!("{path}/test")).await.status, 201);
     assert_eq!(smtp.wait(1).await[0].header("Subject"), Some("This is a test"));
-    let entries = cast.u1.get("/audit?action=notification.channel_disabled").await.data();
+    let entries = cast.u1.get("/organization/audit?action=notification.channel_disabled").await.data();
     assert_eq!(entries[0]["detail"], "email refused", "{entries}");
 }
 

@@ -32,7 +32,10 @@ async fn channel(
     target: NewTarget,
     settings: ChannelSettings,
 ) -> NotificationChannel {
-    world.notifications.create(user.caller, NewChannel { target, settings }).await.unwrap()
+    let made = world.notifications.create(user.caller, NewChannel { target, settings }).await.unwrap();
+    // What is written at the same moment was written before.
+    world.clock.advance(Duration::from_micros(1));
+    made
 }
 
 async fn by_email(world: &World, user: &TestUser) -> NotificationChannel {
