@@ -4,9 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use domain::account::KeyDigest;
 use domain::attention::{Asker, AttentionItem, SHOWN_CHARS};
-use domain::id::{
-    ChatId, MessageId, NotificationChannelId, NotificationId, OrganizationId, UserId,
-};
+use domain::id::{ChatId, MessageId, NotificationChannelId, NotificationId, OrganizationId, UserId};
 use domain::notification::{
     ChannelEnd, ChannelKind, ChannelSettings, ChannelTarget, DueChannel, NewLink, Notification,
     NotificationAction, NotificationChannel, NotificationEnd, NotificationKind, NotificationOutcome,
@@ -283,8 +281,9 @@ pub(super) fn untold_items(in_chat: bool) -> String {
 }
 
 /// Texts that mention the user and were neither read nor told, among the newest of each room. Values: the chat if `in_chat` is
-/// set, the earliest time, and the largest number. `mentions` is the condition that the user of the channel is mentioned.
-pub(super) fn untold_texts(in_chat: bool, mentions: &str) -> String {
+/// set, the earliest time, and the largest number. `mentions` is the condition that the user of the channel is mentioned, and
+/// `larger` the function for the larger of two numbers.
+pub(super) fn untold_texts(in_chat: bool, mentions: &str, larger: &str) -> String {
     let (tables, chat) = channels(in_chat);
     format!(
         "SELECT notification_channels.id AS channel_id, messages.chat_id, messages.id AS message_id \
@@ -293,8 +292,8 @@ pub(super) fn untold_texts(in_chat: bool, mentions: &str) -> String {
          AND participants.participant_id = notification_channels.user_id AND participants.left_at IS NULL {chat} \
          AND NOT participants.muted AND chats.id = participants.chat_id AND chats.deleted_at IS NULL \
          AND chats.last_message_at > notification_channels.seen_at \
-         AND messages.chat_id = chats.id AND messages.sequence > participants.read_sequence \
-         AND messages.sequence > chats.last_sequence - 200 AND messages.kind = 'text' \
+         AND messages.chat_id = chats.id AND messages.kind = 'text' \
+         AND messages.sequence > {larger}(participants.read_sequence, chats.last_sequence - 200) \
          AND messages.created_at > ? AND messages.created_at > notification_channels.seen_at \
          AND messages.sender_id <> notification_channels.user_id AND {mentions} AND {} LIMIT ?",
         is_untold("messages.id"),

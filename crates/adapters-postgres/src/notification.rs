@@ -273,7 +273,7 @@ async fn untold_on(mut db: &Db, search: Collect) -> Result<Vec<Untold>, Fault> {
     let Collect { chat, since, now, limit } = search;
     type SqlRow = (SqlUuid, SqlUuid, SqlUuid);
     let mut items = statement::<SqlRow>(row::untold_items(chat.is_some()));
-    let mut texts = statement::<SqlRow>(row::untold_texts(chat.is_some(), MENTIONED));
+    let mut texts = statement::<SqlRow>(row::untold_texts(chat.is_some(), MENTIONED, "greatest"));
     if let Some(chat) = chat {
         items = items.bind::<SqlUuid, _>(chat.uuid());
         texts = texts.bind::<SqlUuid, _>(chat.uuid());

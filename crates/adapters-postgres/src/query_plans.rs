@@ -10,7 +10,6 @@ mod fill;
 mod hot;
 mod ledger;
 mod lists;
-mod notifications;
 mod operator;
 mod pushes;
 mod reminders;
@@ -35,7 +34,7 @@ use crate::{PostgresConfig, PostgresStore};
 use fill::Size;
 
 /// The tables that grow.
-const LARGE: [&str; 19] = [
+const LARGE: [&str; 18] = [
     "attention_items",
     "messages",
     "deliveries",
@@ -54,7 +53,6 @@ const LARGE: [&str; 19] = [
     "board_entries",
     "webhook_deliveries",
     "push_configs",
-    "notifications",
 ];
 
 /// A fixture on a large database, and one connection that its store does everything on.

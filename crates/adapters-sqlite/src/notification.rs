@@ -134,7 +134,9 @@ impl NotificationRepository for SqliteStore {
     async fn add_links(&self, links: Vec<NewLink>) -> Result<(), StoreError> {
         self.alter(move |connection| {
             for link in &links {
-                diesel::insert_into(notification_links::table).values(LinkRow::of(link)).execute(connection)?;
+                diesel::insert_into(notification_links::table)
+                    .values(LinkRow::of(link))
+                    .execute(connection)?;
             }
             Ok(())
         })
@@ -304,7 +306,7 @@ fn list_on(
 fn untold_on(connection: &mut SqliteConnection, search: Collect) -> Result<Vec<Untold>, Fault> {
     let Collect { chat, since, now, limit } = search;
     let mut items = diesel::sql_query(row::untold_items(chat.is_some())).into_boxed();
-    let mut texts = diesel::sql_query(row::untold_texts(chat.is_some(), MENTIONED)).into_boxed();
+    let mut texts = diesel::sql_query(row::untold_texts(chat.is_some(), MENTIONED, "max")).into_boxed();
     if let Some(chat) = chat {
         items = items.bind::<Binary, _>(Id(chat.uuid()));
         texts = texts.bind::<Binary, _>(Id(chat.uuid()));
@@ -451,13 +453,19 @@ fn forget_on(connection: &mut SqliteConnection, until: Timestamp, limit: u32) ->
         .select(notification_links::digest)
         .limit(limit)
         .load::<Vec<u8>>(connection)?;
-    let links = notification_links::table.filter(notification_links::digest.eq_any(expired));
-    diesel::delete(links).execute(connection)?;
+    // A list without elements is not searched along an index.
+    if !expired.is_empty() {
+        let links = notification_links::table.filter(notification_links::digest.eq_any(expired));
+        diesel::delete(links).execute(connection)?;
+    }
     let ended = notifications::table
         .filter(notifications::ended_at.lt(At(until)))
         .select(notifications::id)
         .limit(limit)
         .load::<Id>(connection)?;
+    if ended.is_empty() {
+        return Ok(0);
+    }
     let ended = notifications::table.filter(notifications::id.eq_any(ended));
     Ok(diesel::delete(ended).execute(connection)? as u64)
 }

@@ -3,11 +3,11 @@
 //! GET shows a page with a button and changes nothing, since programs that scan messages open links. POST does what the link
 //! says. The pages contain nothing of a room, run no script, and lead nowhere else.
 
+use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_SECURITY_POLICY, ContentType};
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, Query};
-use actix_web::HttpResponse;
 use domain::attention::{AnswerAttentionError, DismissAttentionError};
 use domain::notification::{LINK_PATH, LinkError, NotificationAction, NotificationService};
 use http_wire::limit::anonymous;
@@ -89,7 +89,9 @@ fn failure(error: &LinkError) -> HttpResponse {
         }
         LinkError::Answer(AnswerAttentionError::Store(_))
         | LinkError::Dismiss(DismissAttentionError::Store(_))
-        | LinkError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "The server cannot do this now. Try again."),
+        | LinkError::Store(_) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "The server cannot do this now. Try again.")
+        }
         LinkError::Answer(_) | LinkError::Dismiss(_) => {
             (StatusCode::CONFLICT, "The server has refused this. Open the console to see why.")
         }

@@ -1,13 +1,12 @@
 //! `/notifications`: the channels by which the caller is told what waits, and what was sent.
 
-use std::convert::Infallible;
-
 use actix_web::{HttpResponse, web};
 use domain::notification::{
     ChannelChanges, ChannelKind, ChannelSettings, MAX_DIGEST_MINUTES, NewChannel, NewTarget,
     NotificationError, NotificationService, ShownContent, WebPushKeys,
 };
 use domain::push::PushSecret;
+use domain::text::TextFault;
 use domain::webhook::WebhookUrl;
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
@@ -25,8 +24,20 @@ use http_wire::view::{
 /// The maximum number of characters of quiet hours.
 const QUIET_CHARS: usize = 60;
 
-/// The maximum number of characters of a token or a key.
+/// The maximum number of characters of a token.
 const KEY_CHARS: usize = 4_096;
+
+/// The maximum number of characters of a key of a subscription.
+const PUSH_KEY_CHARS: usize = 200;
+
+/// Reads a text with something in it.
+fn some(max: usize) -> impl FnOnce(String) -> Result<String, TextFault> {
+    move |text| match text.chars().count() {
+        0 => Err(TextFault::Blank),
+        chars if chars > max => Err(TextFault::TooManyChars { max }),
+        _ => Ok(text),
+    }
+}
 
 /// The settings that a body gives.
 fn settings(body: &mut ObjectReader<'_>) -> Result<ChannelChanges, Rejected> {
@@ -62,22 +73,24 @@ impl FromBody for NewChannelBody {
         let about = "Where notifications go, for all kinds but `email`: the topic of an ntfy server, the endpoint of a \
                      subscription, or the URL of a webhook.";
         let url = text().min(1).max(WebhookUrl::MAX_CHARS).about(about);
-        let url = body.text_if_given("url", url, Ok::<_, Infallible>);
-        let token = text().min(1).max(KEY_CHARS).about("The access token of the ntfy server, if it needs one.");
+        let url = body.text_if_given("url", url, some(WebhookUrl::MAX_CHARS));
+        let token =
+            text().min(1).max(KEY_CHARS).about("The access token of the ntfy server, if it needs one.");
         let token = body.text_if_given("token", token, PushSecret::new);
         let [p256dh, auth] = [
             ("p256dh", "The public key of a subscription, for `web_push`: base64url."),
             ("auth", "The authentication secret of a subscription, for `web_push`: base64url."),
         ]
         .map(|(name, about)| {
-            body.text_if_given(name, text().min(1).max(200).about(about), Ok::<_, Infallible>)
+            body.text_if_given(name, text().min(1).max(PUSH_KEY_CHARS).about(about), some(PUSH_KEY_CHARS))
         });
         let settings = settings(body);
         let (kind, url, token, p256dh, auth) = (kind?, url?, token?, p256dh?, auth?);
         let url = match (kind, url) {
             (ChannelKind::Email, None) => String::new(),
             (ChannelKind::Email, Some(_)) => {
-                return Err(body.fault("url", "must not be given for email, which goes to the address of the account"));
+                return Err(body
+                    .fault("url", "must not be given for email, which goes to the address of the account"));
             }
             (_, Some(url)) => url,
             (_, None) => return Err(body.fault("url", "can't be blank")),

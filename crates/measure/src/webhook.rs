@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use metrics::{Counter, Gauge, counter, gauge};
 
-use crate::{NOTIFICATIONS, PUSH_REQUESTS, WEBHOOK_DELIVERIES_OPEN, WEBHOOK_OLDEST, WEBHOOK_REQUESTS, WEBHOOKS_IN_FLIGHT};
+use crate::{
+    NOTIFICATIONS, PUSH_REQUESTS, WEBHOOK_DELIVERIES_OPEN, WEBHOOK_OLDEST, WEBHOOK_REQUESTS,
+    WEBHOOKS_IN_FLIGHT,
+};
 
 /// The result of a request to a webhook, or of a push notification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

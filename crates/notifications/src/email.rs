@@ -74,7 +74,8 @@ impl Mailer {
 
     fn message(&self, prepared: &Prepared) -> Result<Message, String> {
         let address = prepared.taken.email.parse::<Address>();
-        let address = address.map_err(|error| format!("the address of the account is not one of e-mail: {error}"))?;
+        let address =
+            address.map_err(|error| format!("the address of the account is not one of e-mail: {error}"))?;
         let message = Message::builder()
             .from(self.from.clone())
             .to(Mailbox::new(None, address))
@@ -136,7 +137,9 @@ mod tests {
         for url in ["", "mail.example.org", "http://mail.example.org", "smtp://"] {
             assert!(matches!(fault(url, "notify@example.org"), Some(MailerFault::Url(_))), "{url}");
         }
-        for url in ["smtp://user:word@mail.example.org", "smtp://user:word@mail.example.org?tls=opportunistic"] {
+        for url in
+            ["smtp://user:word@mail.example.org", "smtp://user:word@mail.example.org?tls=opportunistic"]
+        {
             assert!(matches!(fault(url, "notify@example.org"), Some(MailerFault::NotEncrypted)), "{url}");
         }
         for from in ["", "notify", "a@b.example\r\nBcc: c@d.example"] {

@@ -196,7 +196,11 @@ impl Sender {
     }
 
     fn log<T>(&mut self, outcome: &Result<T, StoreError>) {
-        self.outage.log(outcome, "notifications waiting for the store, retrying", "notifications working again");
+        self.outage.log(
+            outcome,
+            "notifications waiting for the store, retrying",
+            "notifications working again",
+        );
     }
 
     /// Begins with as many channels as the limits allow.

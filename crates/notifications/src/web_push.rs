@@ -107,7 +107,8 @@ fn message(prepared: &Prepared) -> Vec<u8> {
     let body = prepared.notice.lines().join("\n").chars().take(MESSAGE_BYTES / 4).collect::<String>();
     let tag = prepared.taken.subjects.first().map(|subject| subject.notification.id.to_string());
     // Texts always serialize. Escaped, a text can be longer.
-    let message = |body| serde_json::to_vec(&Message { title: prepared.notice.title(), body, tag: tag.clone() });
+    let message =
+        |body| serde_json::to_vec(&Message { title: prepared.notice.title(), body, tag: tag.clone() });
     let whole = message(&body).unwrap_or_default();
     if whole.len() <= MESSAGE_BYTES { whole } else { message("").unwrap_or_default() }
 }
@@ -165,12 +166,14 @@ mod tests {
             auth: "BTBZMqHH6r4Tts7J_aSIgg".to_owned(),
         };
         let salt = BASE64.decode("DGv6ra1nlYgDCS1FRnbzlw").unwrap();
-        let encrypted = encrypt(&keys, &private, &salt, b"When I grow up, I want to be a watermelon").unwrap();
+        let encrypted =
+            encrypt(&keys, &private, &salt, b"When I grow up, I want to be a watermelon").unwrap();
         assert_eq!(
             BASE64.encode(encrypted),
             "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN"
         );
-        for (p256dh, auth) in [("", "BTBZMqHH6r4Tts7J_aSIgg"), (keys.p256dh.as_str(), "?"), ("AAAA", "AAAA")] {
+        for (p256dh, auth) in [("", "BTBZMqHH6r4Tts7J_aSIgg"), (keys.p256dh.as_str(), "?"), ("AAAA", "AAAA")]
+        {
             let wrong = WebPushKeys { p256dh: p256dh.to_owned(), auth: auth.to_owned() };
             assert!(encrypt(&wrong, &private, &salt, b"x").is_err(), "{p256dh} {auth}");
         }

@@ -52,8 +52,17 @@ const ALLOWED: [(&str, &[&str]); 22] = [
 
 /// The other crates that the domain may use. `serde` is for the bus between nodes
 /// (`docs/adr/0014-bus-format-by-derive.md`); the shapes of the public API are views in `http-wire`.
-const DOMAIN_MAY_USE: [&str; 9] =
-    ["async-trait", "chrono", "chrono-tz", "serde", "serde_json", "sha2", "thiserror", "unicode-normalization", "uuid"];
+const DOMAIN_MAY_USE: [&str; 9] = [
+    "async-trait",
+    "chrono",
+    "chrono-tz",
+    "serde",
+    "serde_json",
+    "sha2",
+    "thiserror",
+    "unicode-normalization",
+    "uuid",
+];
 
 /// Package name to (dependency name, is it a dev-dependency).
 fn packages() -> BTreeMap<String, Vec<(String, bool)>> {

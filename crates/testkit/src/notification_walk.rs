@@ -26,7 +26,8 @@ pub async fn walk(
     after("make").await;
     world.clock.advance(std::time::Duration::from_secs(1));
     world.send(bot.caller, chat, "hello", &[ParticipantId::User(ann.id)]).await;
-    let asked = crate::contract::attention::ask(world, bot, chat, "Go?", serde_json::json!({"kind": "question"}));
+    let asked =
+        crate::contract::attention::ask(world, bot, chat, "Go?", serde_json::json!({"kind": "question"}));
     asked.await;
     after("send").await;
     notifications.reload().await.unwrap();

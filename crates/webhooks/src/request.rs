@@ -92,7 +92,13 @@ pub struct Outgoing<'u> {
 impl<'u> Outgoing<'u> {
     /// A request with JSON and no other headers, with the time limit of an event.
     pub const fn json(url: &'u WebhookUrl, body: Vec<u8>) -> Self {
-        Self { url, headers: Vec::new(), content_type: "application/json", body, time_limit: EVENT_TIME_LIMIT }
+        Self {
+            url,
+            headers: Vec::new(),
+            content_type: "application/json",
+            body,
+            time_limit: EVENT_TIME_LIMIT,
+        }
     }
 }
 

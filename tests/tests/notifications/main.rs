@@ -70,14 +70,21 @@ fn followed(server: &Server, link: &Value) -> String {
 #[tokio::test]
 async fn what_waits_is_told_on_every_channel() {
     let (smtp, web) = (Smtp::start("250 ok").await, Receiver::always(200, "").await);
-    let server =
-        Server::start_with(&[LOCAL, FROM, ("PARLANCE_SMTP_URL", &smtp.url()), ("PARLANCE_PUBLIC_URL", PUBLIC)])
-            .await;
+    let server = Server::start_with(&[
+        LOCAL,
+        FROM,
+        ("PARLANCE_SMTP_URL", &smtp.url()),
+        ("PARLANCE_PUBLIC_URL", PUBLIC),
+    ])
+    .await;
     let cast = Cast::on(&server).await;
     let title = json!({"chat": {"title": "Room <b>&\""}});
     cast.u1.call(Method::PATCH, &format!("/chats/{}", cast.r1), Some(title)).await;
     let mail = channel(&cast.u1, json!({"kind": "email"})).await;
-    assert_eq!((&mail["url"], &mail["content"], &mail["links"]), (&Value::Null, &json!("none"), &json!(false)));
+    assert_eq!(
+        (&mail["url"], &mail["content"], &mail["links"]),
+        (&Value::Null, &json!("none"), &json!(false))
+    );
     let topic = format!("{}/my-topic", web.origin());
     let ntfy = json!({"kind": "ntfy", "url": topic, "token": "tk_1", "content": "title"});
     assert!(channel(&cast.u1, ntfy).await.get("token").is_none());
@@ -99,7 +106,10 @@ async fn what_waits_is_told_on_every_channel() {
     let to_ntfy = requests.iter().find(|request| request.path == "/").unwrap();
     assert_eq!(to_ntfy.headers["authorization"], "Bearer tk_1");
     let body = to_ntfy.json();
-    assert_eq!((&body["topic"], &body["title"]), (&json!("my-topic"), &json!("A question waits for your answer")));
+    assert_eq!(
+        (&body["topic"], &body["title"]),
+        (&json!("my-topic"), &json!("A question waits for your answer"))
+    );
     assert!(body["message"].as_str().unwrap().contains("Room: Room <b>&\""), "{body}");
     assert!(!to_ntfy.body.contains("secret"), "{body}");
     let to_hook = requests.iter().find(|request| request.path == "/in").unwrap();
@@ -159,12 +169,19 @@ async fn a_button_decides_once() {
         if method == Method::GET {
             assert_eq!(page.status(), 200);
             let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
-            assert!(policy.contains("default-src 'none'") && policy.contains("form-action 'self'"), "{policy}");
+            assert!(
+                policy.contains("default-src 'none'") && policy.contains("form-action 'self'"),
+                "{policy}"
+            );
             assert!(page.text().await.unwrap().contains("<button type=\"submit\">Approve</button>"));
         }
         assert_eq!(state().await, "open");
     }
-    let forged = [format!("{approve}0"), approve.replace("thnv_l_", "thnv_u_"), approve.split('?').next().unwrap().to_owned()];
+    let forged = [
+        format!("{approve}0"),
+        approve.replace("thnv_l_", "thnv_u_"),
+        approve.split('?').next().unwrap().to_owned(),
+    ];
     for url in forged {
         assert_eq!(client.post(&url).send().await.unwrap().status(), 404, "{url}");
     }
@@ -247,7 +264,8 @@ async fn several_servers_tell_everything_once() {
     smtp.wait(10).await;
     elapse(Duration::from_secs(3)).await;
     assert_eq!(smtp.mails().len(), 10);
-    let mut ids = smtp.mails().iter().map(|mail| mail.header("Message-ID").unwrap().to_owned()).collect::<Vec<_>>();
+    let mut ids =
+        smtp.mails().iter().map(|mail| mail.header("Message-ID").unwrap().to_owned()).collect::<Vec<_>>();
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 10);
@@ -268,10 +286,22 @@ async fn wrong_channels_are_named() {
         (json!({"kind": "webhook", "url": "https://a.example/", "token": "x"}), 422, "/token"),
         (json!({"kind": "ntfy", "url": "https://a.example/t", "token": "a\r\nb"}), 422, "/token"),
         (json!({"kind": "webhook", "url": "https://a.example/", "content": "all"}), 422, "/content"),
-        (json!({"kind": "webhook", "url": "https://a.example/", "quiet_hours": "night"}), 422, "/quiet_hours"),
-        (json!({"kind": "webhook", "url": "https://a.example/", "digest_minutes": 1441}), 422, "/digest_minutes"),
+        (
+            json!({"kind": "webhook", "url": "https://a.example/", "quiet_hours": "night"}),
+            422,
+            "/quiet_hours",
+        ),
+        (
+            json!({"kind": "webhook", "url": "https://a.example/", "digest_minutes": 1441}),
+            422,
+            "/digest_minutes",
+        ),
         (json!({"kind": "web_push", "url": "https://a.example/"}), 422, "/p256dh"),
-        (json!({"kind": "web_push", "url": "https://a.example/", "p256dh": "B", "auth": "c"}), 422, "/p256dh"),
+        (
+            json!({"kind": "web_push", "url": "https://a.example/", "p256dh": "B", "auth": "c"}),
+            422,
+            "/p256dh",
+        ),
     ] {
         let answer = ann.post("/notifications/channels", body.clone()).await;
         assert_eq!(answer.status, status, "{body}: {:?}", answer.body);

@@ -209,11 +209,9 @@ impl SendResult {
             {
                 Self::Refused { status: Some(*status), error: reply.to_string() }
             }
-            Reply::Answered { status, retry_after } => Self::Failed {
-                status: Some(*status),
-                error: reply.to_string(),
-                retry_after: *retry_after,
-            },
+            Reply::Answered { status, retry_after } => {
+                Self::Failed { status: Some(*status), error: reply.to_string(), retry_after: *retry_after }
+            }
             Reply::Unanswered { error } => {
                 Self::Failed { status: None, error: error.clone(), retry_after: None }
             }

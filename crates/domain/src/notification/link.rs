@@ -2,9 +2,7 @@
 
 use super::service::NotificationService;
 use crate::account::{KeyDigest, KeyKind, Standing};
-use crate::attention::{
-    AnswerAttentionError, AttentionId, AttentionLine, Decision, DismissAttentionError,
-};
+use crate::attention::{AnswerAttentionError, AttentionId, AttentionLine, Decision, DismissAttentionError};
 use crate::caller::{Caller, UserCaller};
 use crate::id::{MessageId, ParticipantId, UserId};
 use crate::notification::StoredLink;

@@ -208,7 +208,12 @@ mod tests {
         let pair = |server: &str, topic: &str| Some((server.to_owned(), topic.to_owned()));
         assert_eq!(of("https://ntfy.example/my-topic_1"), pair("https://ntfy.example", "my-topic_1"));
         assert_eq!(of("http://127.0.0.1:8080/in/a"), pair("http://127.0.0.1:8080/in", "a"));
-        for wrong in ["https://ntfy.example/", "https://ntfy.example", "https://a.example/t?auth=1", "https://a.example/%41"] {
+        for wrong in [
+            "https://ntfy.example/",
+            "https://ntfy.example",
+            "https://a.example/t?auth=1",
+            "https://a.example/%41",
+        ] {
             assert_eq!(of(wrong), None, "{wrong}");
         }
     }

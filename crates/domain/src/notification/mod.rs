@@ -35,7 +35,8 @@ pub use model::{
 pub use notice::{Notice, NoticeItem, notice_of, one_line};
 pub use port::{
     ChangeChannel, Collect, CreateChannel, DueChannel, MAX_OF_USER, NewLink, NotificationLease,
-    NotificationRepository, SettleNotifications, Settled, StoredLink, TakenNotifications, TestChannel, Untold,
+    NotificationRepository, SettleNotifications, Settled, StoredLink, TakenNotifications, TestChannel,
+    Untold,
 };
 pub use quiet::{QuietFault, QuietHours};
 pub use send::{Prepared, PreparedLink};

@@ -61,8 +61,12 @@ impl Notice {
         let [one] = self.items.as_slice() else {
             return self.items.iter().map(|item| format!("- {}", item.in_one_line())).collect();
         };
-        let named = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name}: {value}"));
-        [named("Room", &one.room), named("From", &one.from), one.excerpt.clone()].into_iter().flatten().collect()
+        let named =
+            |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name}: {value}"));
+        [named("Room", &one.room), named("From", &one.from), one.excerpt.clone()]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// Returns whether somebody cannot go on without an answer.
@@ -104,7 +108,8 @@ fn item_of(Subject { notification, content }: &Subject, shown: ShownContent) -> 
         SubjectContent::Test => ("This is a test", false, &None, None, ""),
     };
     let has_title = shown != ShownContent::None;
-    let excerpt = (shown == ShownContent::Excerpt && !summary.is_empty()).then(|| one_line(summary, EXCERPT_CHARS));
+    let excerpt =
+        (shown == ShownContent::Excerpt && !summary.is_empty()).then(|| one_line(summary, EXCERPT_CHARS));
     NoticeItem {
         id: notification.id,
         kind: notification.kind,

@@ -262,10 +262,8 @@ pub trait NotificationRepository: Send + Sync {
 
     /// Records what came of sending ([`SettleNotifications::apply`]); `None` if the lease has ended. A channel that is switched
     /// off has an entry in the audit log.
-    async fn settle_notifications(
-        &self,
-        command: SettleNotifications,
-    ) -> Result<Option<Settled>, StoreError>;
+    async fn settle_notifications(&self, command: SettleNotifications)
+    -> Result<Option<Settled>, StoreError>;
 
     /// Stores links.
     async fn add_links(&self, links: Vec<NewLink>) -> Result<(), StoreError>;

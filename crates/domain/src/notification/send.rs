@@ -126,7 +126,11 @@ impl NotificationService {
     }
 
     /// Makes the links of a notification about one item.
-    async fn links(&self, taken: &TakenNotifications, now: Timestamp) -> Result<Vec<PreparedLink>, StoreError> {
+    async fn links(
+        &self,
+        taken: &TakenNotifications,
+        now: Timestamp,
+    ) -> Result<Vec<PreparedLink>, StoreError> {
         let (channel, base) = (&taken.channel, self.ports.public_url.as_ref());
         let base = base.filter(|_| channel.settings.has_links);
         let (Some(base), [subject]) = (base, taken.subjects.as_slice()) else { return Ok(Vec::new()) };
@@ -136,10 +140,8 @@ impl NotificationService {
         let (mut prepared, mut stored) = (Vec::new(), Vec::new());
         for action in actions_of(&subject.content, channel.settings.content) {
             let token = self.ports.mint.mint(KeyKind::Link, now);
-            prepared.push(PreparedLink {
-                action,
-                url: format!("{base}{LINK_PATH}?token={}", token.reveal()),
-            });
+            prepared
+                .push(PreparedLink { action, url: format!("{base}{LINK_PATH}?token={}", token.reveal()) });
             stored.push(NewLink {
                 digest: token.digest(),
                 channel: channel.id,

@@ -90,7 +90,8 @@ impl NotificationEvents {
 impl EventPublisher for NotificationEvents {
     fn publish(&self, event: DomainEvent) {
         if self.set.has_any()
-            && let DomainEvent::MessageCreated { message, .. } | DomainEvent::EventCreated { message } = &event
+            && let DomainEvent::MessageCreated { message, .. } | DomainEvent::EventCreated { message } =
+                &event
             && may_be_told(message)
         {
             self.set.note_chat(message.chat_id);

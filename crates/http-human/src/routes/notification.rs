@@ -11,11 +11,17 @@ use crate::notification;
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/notifications", notification::list)
-            .named("listNotifications", "List what was sent to the caller, and what waits to be sent, newest first")
+            .named(
+                "listNotifications",
+                "List what was sent to the caller, and what waits to be sent, newest first",
+            )
             .query::<CursorQuery>()
             .lists::<NotificationView<'_>, PageMetadata>(),
         get("/notifications/channels", notification::list_channels)
-            .named("listNotificationChannels", "List the channels by which the caller is notified, oldest first")
+            .named(
+                "listNotificationChannels",
+                "List the channels by which the caller is notified, oldest first",
+            )
             .lists_all::<NotificationChannelView<'_>>(),
         post("/notifications/channels", notification::create)
             .named(

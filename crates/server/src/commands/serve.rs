@@ -16,11 +16,11 @@ use http_wire::disk_reserve::DiskReserve;
 use http_wire::request_scope::RequestScope;
 use http_wire::room_waiters::IsStopping;
 use http_wire::services::register;
+use notifications::{Mailer, Transports};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
-use notifications::{Mailer, Transports};
 use webhooks::{Client, Sender, Stop, SystemResolver};
 use ws_gateway::SocketContext;
 

@@ -61,7 +61,8 @@ pub(super) fn read(values: &mut Values) -> Option<EmailConfig> {
             values.refuse("smtp_url", problem.to_owned());
         }
         Err(MailerFault::From(_)) => {
-            values.refuse("smtp_from", "is not an address such as Parlance <parlance@example.org>".to_owned());
+            values
+                .refuse("smtp_from", "is not an address such as Parlance <parlance@example.org>".to_owned());
         }
     }
     Some(EmailConfig { url, from })

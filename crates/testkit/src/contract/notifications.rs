@@ -8,8 +8,8 @@ use domain::chat::{ReadMark, ReadingChange, Role};
 use domain::id::{ChatId, MessageId, NotificationChannelId, ParticipantId};
 use domain::notification::{
     ChannelChanges, ChannelEnd, ChannelKind, ChannelSettings, ChannelTarget, LEASE, LinkError, MAX_OF_USER,
-    NewChannel, NewTarget, Notification, NotificationAction, NotificationChannel, NotificationError, NotificationKind,
-    NotificationLease, Prepared, SendResult, ShownContent, WebPushKeys,
+    NewChannel, NewTarget, Notification, NotificationAction, NotificationChannel, NotificationError,
+    NotificationKind, NotificationLease, Prepared, SendResult, ShownContent, WebPushKeys,
 };
 use domain::ports::Clock;
 use domain::push::PushSecret;
@@ -165,10 +165,7 @@ pub async fn users_keep_channels(world: World) {
     assert_eq!(world.notifications.channel(ann.caller, made[0].id).await.unwrap(), changed);
     let again = world.notifications.change(ann.caller, made[0].id, changes).await.unwrap();
     assert_eq!(again, changed, "nothing changes");
-    assert!(matches!(
-        world.notifications.test(ann.caller, made[0].id).await,
-        Err(NotificationError::IsOff)
-    ));
+    assert!(matches!(world.notifications.test(ann.caller, made[0].id).await, Err(NotificationError::IsOff)));
     assert!(matches!(
         world.notifications.test(ben.caller, made[1].id).await,
         Err(NotificationError::NotFound)
@@ -190,7 +187,10 @@ pub async fn users_keep_channels(world: World) {
     assert!(has(AuditAction::NotificationChannelCreated, "webhook https://hooks.example"), "{log:?}");
     assert!(has(AuditAction::NotificationChannelChanged, "email"), "{log:?}");
     assert!(has(AuditAction::NotificationChannelRemoved, "ntfy"), "{log:?}");
-    assert_eq!(log.iter().filter(|(_, action, _)| *action == AuditAction::NotificationChannelChanged).count(), 1);
+    assert_eq!(
+        log.iter().filter(|(_, action, _)| *action == AuditAction::NotificationChannelChanged).count(),
+        1
+    );
 }
 
 /// Items and mentions, each once on each channel, and nothing else.
@@ -214,7 +214,11 @@ pub async fn what_waits_is_told_once(world: World) {
         assert_eq!(told(&world, channel).await, []);
     }
     let approval = request(&world, &bot, chat, "a-1").await;
-    assert_eq!(told(&world, &before).await, [(NotificationKind::Attention, approval)], "it mentions its owner");
+    assert_eq!(
+        told(&world, &before).await,
+        [(NotificationKind::Attention, approval)],
+        "it mentions its owner"
+    );
     assert_eq!(states(&world, &ben).await, [""; 0]);
     world.clock.advance(Duration::from_secs(60 * 60));
     assert_eq!(told(&world, &before).await, []);
@@ -301,10 +305,7 @@ pub async fn a_digest_gathers_what_waits(world: World) {
     assert_eq!(try_take(&world, gathered.id).await, None);
     world.clock.advance(MINUTE * 10);
     let both = take(&world, &gathered).await;
-    assert_eq!(
-        about(&both),
-        [(NotificationKind::Mention, mentioned), (NotificationKind::Attention, later)]
-    );
+    assert_eq!(about(&both), [(NotificationKind::Mention, mentioned), (NotificationKind::Attention, later)]);
     assert_eq!(both.notice.title(), "2 notifications");
     world.notifications.test(ann.caller, gathered.id).await.unwrap();
     deliver(&world, &both).await;
@@ -422,9 +423,12 @@ pub(crate) async fn fill(world: &World, ann: &TestUser, agent: &TestAgent) {
     let alone = ChannelSettings { has_links: true, ..settings() };
     let token = Some(PushSecret::new("tk \"1\"".to_owned()).unwrap());
     let keys = WebPushKeys { p256dh: "B".repeat(87), auth: "c".repeat(22) };
-    let sent = channel(world, ann, NewTarget::Ntfy { url: "https://ntfy.example/a".to_owned(), token }, alone).await;
+    let sent =
+        channel(world, ann, NewTarget::Ntfy { url: "https://ntfy.example/a".to_owned(), token }, alone).await;
     let leased = channel(world, ann, NewTarget::Email, alone).await;
-    let off = channel(world, ann, NewTarget::Webhook { url: "https://hooks.example/\"in\"".to_owned() }, alone).await;
+    let off =
+        channel(world, ann, NewTarget::Webhook { url: "https://hooks.example/\"in\"".to_owned() }, alone)
+            .await;
     channel(world, ann, NewTarget::WebPush { url: "https://push.example/1".to_owned(), keys }, all).await;
     world.clock.advance(Duration::from_secs(1));
     question(world, agent, chat).await;

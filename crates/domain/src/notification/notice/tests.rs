@@ -3,9 +3,7 @@ use uuid::Uuid;
 use super::*;
 use crate::attention::{Adapter, AttentionItem};
 use crate::id::{AgentId, NotificationChannelId, ParticipantId, UserId};
-use crate::notification::{
-    ChannelSettings, ChannelTarget, Notification, NotificationChannel,
-};
+use crate::notification::{ChannelSettings, ChannelTarget, Notification, NotificationChannel};
 use crate::time::Timestamp;
 
 fn asker(name: &str) -> Asker {

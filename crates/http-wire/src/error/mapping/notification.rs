@@ -13,7 +13,9 @@ impl From<NotificationError> for ApiError {
             ),
             NotificationError::TooMany => Self::new(
                 ErrorCode::Conflict,
-                format!("You have {MAX_OF_USER} notification channels, which is the maximum. Remove one first."),
+                format!(
+                    "You have {MAX_OF_USER} notification channels, which is the maximum. Remove one first."
+                ),
             ),
             NotificationError::KindIsOff(kind) => Self::new(
                 ErrorCode::Conflict,
@@ -32,9 +34,8 @@ impl From<NotificationError> for ApiError {
                 "/url",
                 "must end with the name of a topic: 1 to 64 letters, digits, hyphens, and underscores",
             ),
-            NotificationError::Keys => {
-                Self::validation().with_detail("/p256dh", "must be the keys of a push subscription, with auth")
-            }
+            NotificationError::Keys => Self::validation()
+                .with_detail("/p256dh", "must be the keys of a push subscription, with auth"),
             NotificationError::IsOff => {
                 Self::new(ErrorCode::Conflict, "The notification channel is off. Switch it on first.")
             }
