@@ -86,6 +86,8 @@ await build({
   outfile: join(out, "app.css"),
 });
 writeFileSync(join(out, "icon.svg"), readFileSync(source("icon.svg")));
+// Served at a path that stays, as the browser keeps it and asks there for another version.
+await build({ ...common, entryPoints: [source("sw.js")], outfile: join(out, "sw.js") });
 
 // The digest in the paths changes whenever one of these files does, so browsers may keep them forever.
 const digest = createHash("sha256");

@@ -30,7 +30,7 @@ export function serve({ to, port = 0, assets }) {
 
   /** The body from the directory, with the headers of the server, whose copy may be older. */
   function replaced(path, answer, response) {
-    const name = /^\/console\/assets\/[^/]+\/([\w.-]+)$/.exec(path)?.[1] ?? "index.html";
+    const name = /^\/console\/(?:assets\/[^/]+\/|(?=sw\.js$))([\w.-]+)$/.exec(path)?.[1] ?? "index.html";
     const { etag: _, "content-length": __, "transfer-encoding": ___, ...headers } = answer.headers;
     answer.resume();
     response.writeHead(answer.statusCode, { ...headers, "cache-control": "no-store" });

@@ -22,6 +22,8 @@ const USED = [
   "showBoard", "setGoal", "listTasks", "createTask", "findTask", "changeTask", "listTaskHistory",
   "listMemories", "archiveMemory", "restoreMemory", "supersedeMemory", "deleteMemory",
   "findWebhook", "setWebhook", "removeWebhook", "rotateWebhookSecret", "enableWebhook", "listWebhookDeliveries", "resendWebhookDelivery",
+  "listNotificationChannels", "createNotificationChannel", "changeNotificationChannel", "removeNotificationChannel", "testNotificationChannel",
+  "listNotifications", "findWebPushKey",
   "listApiKeys", "createApiKey", "revokeApiKey", "listSessions", "endSession", "endOtherSessions",
   "apiVersion",
   "showOverview", "showThroughput", "listOpenConnections", "listDisconnects", "listFlaggedAgents", "listAllAuditEntries",
@@ -94,7 +96,7 @@ for (const [path, methods] of Object.entries(document.paths)) {
     let body = operation.requestBody?.content?.["application/json"]?.schema;
     // A body may be flat or wrapped in its object's name; the first form is the wrapped one.
     body = (body?.oneOf ?? body?.anyOf)?.[0] ?? body;
-    (/^\/api\/v1\/(operator|me\/memories|me\/search|me\/reminders|me\/bulk-deletions)\b|\/(tree|board|tasks|bulk-delete|webhook)\b/.test(path) ? laterRoutes : routes).push(`  ${operation.operationId}: "${method.toUpperCase()} ${path.replace(/^\/api\/v1\/me(?=\/)/, "")}",`);
+    (/^\/api\/v1\/(operator|me\/memories|me\/search|me\/notifications|me\/reminders|me\/bulk-deletions)\b|\/(tree|board|tasks|bulk-delete|webhook)\b/.test(path) ? laterRoutes : routes).push(`  ${operation.operationId}: "${method.toUpperCase()} ${path.replace(/^\/api\/v1\/me(?=\/)/, "")}",`);
     operations.push(`  ${operation.operationId}: {\n    path: ${parameters(operation, "path")};\n    query: ${parameters(operation, "query")};\n` +
       `    body: ${body ? type(body) : "undefined"};\n    answer: ${answer ? type(answer) : "undefined"};\n  };`);
   }

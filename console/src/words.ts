@@ -411,6 +411,7 @@ export const w = {
     enterHint: "If this is off, Enter starts a new line and Ctrl+Enter sends.",
     shortcuts: "Single-key shortcuts",
     shortcutsHint: "C for the composer, G then R, A, or W for rooms, agents, or work, ? for all shortcuts.",
+    notifications: "Notifications",
     logOutHint: "Ends the session in all tabs of this browser.",
     server: (version: string) => `Parlance ${version}`,
   },

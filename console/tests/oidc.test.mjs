@@ -66,7 +66,7 @@ create_accounts = true
 [oidc.sso.claims.staff]
 claim = "groups"
 value = "staff"
-organization = "Acme"
+organization = "admin"
 `);
   const { page, base, server } = await world(test, { port, environment: { PARLANCE_CONFIG: file } });
   return { page, base, server, issuer, failures };

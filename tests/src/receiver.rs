@@ -17,8 +17,10 @@ pub struct Received {
     pub path: String,
     /// The headers, whose names are in small letters.
     pub headers: BTreeMap<String, String>,
-    /// The body.
+    /// The body as text.
     pub body: String,
+    /// The body.
+    pub bytes: Vec<u8>,
 }
 
 impl Received {
@@ -73,6 +75,11 @@ impl Receiver {
         format!("http://127.0.0.1:{}/in", self.port)
     }
 
+    /// The address, without a path.
+    pub fn origin(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
     /// The requests so far.
     pub fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
@@ -107,5 +114,6 @@ async fn read(stream: &mut TcpStream) -> Option<Received> {
             return None;
         }
     }
-    Some(Received { path, headers, body: String::from_utf8(bytes[end + 4..].to_vec()).unwrap() })
+    let bytes = bytes[end + 4..].to_vec();
+    Some(Received { path, headers, body: String::from_utf8_lossy(&bytes).into_owned(), bytes })
 }

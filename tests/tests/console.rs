@@ -247,6 +247,8 @@ async fn the_files_are_served_with_their_policy() {
         "script-src 'self';",
         "img-src 'self' blob:;",
         "require-trusted-types-for 'script'",
+        "worker-src 'self';",
+        "trusted-types worker",
     ] {
         assert!(policy.contains(part), "{policy}");
     }

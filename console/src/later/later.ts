@@ -1,4 +1,4 @@
-// What is loaded later: boards, last calls, files, the inbox, memories, reminders, the search, trees, webhooks, bulk deletion, and the
+// What is loaded later: boards, last calls, files, the inbox, memories, notifications, reminders, the search, trees, webhooks, bulk deletion, and the
 // pages of operators. A script of their own, see shared.ts.
 
 import { ROUTES } from "../shared.ts";
@@ -11,6 +11,7 @@ export { attach, transcript } from "./files.ts";
 export { Attachments, Tray } from "./Files.tsx";
 export { Inbox } from "./Inbox.tsx";
 export { Memories } from "./Memories.tsx";
+export { Notifications } from "./Notifications.tsx";
 export { Operator } from "./Operator.tsx";
 export { Reminders } from "./Reminders.tsx";
 export { Search } from "./Search.tsx";

@@ -11,6 +11,7 @@ import { call } from "../wire/call.ts";
 import { logOut, user } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { Keys, Password, Sessions } from "./Access.tsx";
+import { LaterSection } from "./LaterSection.tsx";
 
 export function Settings() {
   const [version, setVersion] = useState("");
@@ -41,6 +42,7 @@ export function Settings() {
         <Switch label={w.settings.enterSends} hint={w.settings.enterHint} checked={enterSends.value} onChange={event => { enterSends.value = event.currentTarget.checked; }} />
         <Switch label={w.settings.shortcuts} hint={w.settings.shortcutsHint} checked={hasShortcuts.value} onChange={event => { hasShortcuts.value = event.currentTarget.checked; }} />
       </Section>
+      <LaterSection title={w.settings.notifications}>{({ Notifications }) => <Notifications />}</LaterSection>
       <Password />
       <Keys />
       <Section title={w.access.sessions} intro={w.access.sessionsText}>

@@ -458,6 +458,8 @@ export interface MessageView {
   updated_at: Instant;
 }
 
+export type NewNotificationChannelView = NotificationChannelView & { secret?: string | null };
+
 export interface NewestView {
   last_message?: MessageView | null;
 }
@@ -467,6 +469,40 @@ export interface NodeView {
   entered_at: Instant;
   id: Id;
   lease_until: Instant;
+}
+
+export interface NotificationChannelView {
+  content: string;
+  digest_minutes: number;
+  failing_since?: Instant | null;
+  id: Id;
+  inserted_at: Instant;
+  kind: string;
+  last_error?: string | null;
+  links: boolean;
+  off_at?: Instant | null;
+  off_note?: string | null;
+  off_reason?: string | null;
+  quiet_hours?: string | null;
+  status: string;
+  updated_at: Instant;
+  url?: string | null;
+}
+
+export interface NotificationView {
+  attempts: number;
+  channel_id: Id;
+  chat_room_id?: Id | null;
+  due_at: Instant;
+  ended_at?: Instant | null;
+  id: Id;
+  inserted_at: Instant;
+  kind: string;
+  last_attempt_at?: Instant | null;
+  last_error?: string | null;
+  last_status?: number | null;
+  message_id?: Id | null;
+  status: string;
 }
 
 export interface NumberedMetadata {
@@ -840,6 +876,10 @@ export interface WarningView {
   code: string;
   handles: string[];
   message: string;
+}
+
+export interface WebPushKeyView {
+  public_key: string;
 }
 
 export interface WebhookDeliveryView {
@@ -1333,6 +1373,48 @@ export interface Operations {
     body: undefined;
     answer: { data: MemoryView };
   };
+  listNotifications: {
+    path: {};
+    query: { cursor?: string; limit?: number };
+    body: undefined;
+    answer: { data: NotificationView[]; metadata: PageMetadata };
+  };
+  listNotificationChannels: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: NotificationChannelView[] };
+  };
+  createNotificationChannel: {
+    path: {};
+    query: {};
+    body: { auth?: string; content?: "none" | "title" | "excerpt"; digest_minutes?: number; kind: "email" | "ntfy" | "web_push" | "webhook"; links?: boolean; p256dh?: string; quiet_hours?: string | null; token?: string; url?: string };
+    answer: { data: NewNotificationChannelView };
+  };
+  removeNotificationChannel: {
+    path: { channel_id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  changeNotificationChannel: {
+    path: { channel_id: string };
+    query: {};
+    body: { content?: "none" | "title" | "excerpt"; digest_minutes?: number; enabled?: boolean; links?: boolean; quiet_hours?: string | null };
+    answer: { data: NotificationChannelView };
+  };
+  testNotificationChannel: {
+    path: { channel_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: NotificationView };
+  };
+  findWebPushKey: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: WebPushKeyView };
+  };
   showOrganization: {
     path: {};
     query: {};
@@ -1347,7 +1429,7 @@ export interface Operations {
   };
   listAuditEntries: {
     path: {};
-    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "login_code.issued" | "identity.linked" | "identity.unlinked" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.exported" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "message.erased" | "legal_hold.placed" | "legal_hold.released" | "attention.answered" | "attention.dismissed" | "reminder.cancelled" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "notification.channel_created" | "notification.channel_changed" | "notification.channel_removed" | "notification.channel_disabled" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "login_code.issued" | "identity.linked" | "identity.unlinked" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.exported" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "message.erased" | "legal_hold.placed" | "legal_hold.released" | "attention.answered" | "attention.dismissed" | "reminder.cancelled" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
     body: undefined;
     answer: { data: AuditEntryView[]; metadata: PageMetadata };
   };
@@ -1557,7 +1639,7 @@ export interface Operations {
   };
   listAllAuditEntries: {
     path: {};
-    query: { cursor?: string; limit?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "login_code.issued" | "identity.linked" | "identity.unlinked" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.exported" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "message.erased" | "legal_hold.placed" | "legal_hold.released" | "attention.answered" | "attention.dismissed" | "reminder.cancelled" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
+    query: { cursor?: string; limit?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "notification.channel_created" | "notification.channel_changed" | "notification.channel_removed" | "notification.channel_disabled" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "login_code.issued" | "identity.linked" | "identity.unlinked" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.exported" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "message.erased" | "legal_hold.placed" | "legal_hold.released" | "attention.answered" | "attention.dismissed" | "reminder.cancelled" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
     body: undefined;
     answer: { data: AuditEntryView[]; metadata: PageMetadata };
   };

@@ -356,12 +356,8 @@ fn request(target: &PushTarget, body: String) -> Outgoing<'_> {
         let credentials = given.credentials.as_ref()?.reveal();
         Some(("authorization", format!("{} {credentials}", given.scheme)))
     });
-    Outgoing {
-        url: &target.url,
-        headers: token.into_iter().chain(authorization).collect(),
-        body,
-        time_limit: REQUEST,
-    }
+    let headers = token.into_iter().chain(authorization).collect();
+    Outgoing { headers, time_limit: REQUEST, ..Outgoing::json(&target.url, body.into_bytes()) }
 }
 
 /// Writes what became of a turn to the log.

@@ -87,7 +87,11 @@ async fn list_on(mut db: &Db, search: &AttentionSearch) -> Result<Vec<AttentionI
     rows.into_iter().map(ItemRow::into_item).collect()
 }
 
-async fn find_on(mut db: &Db, user: UserId, item: MessageId) -> Result<Option<AttentionItem>, Fault> {
+pub(crate) async fn find_on(
+    mut db: &Db,
+    user: UserId,
+    item: MessageId,
+) -> Result<Option<AttentionItem>, Fault> {
     let query = statement::<Item>(row::one()).bind::<SqlUuid, _>(item.uuid()).bind::<SqlUuid, _>(user.uuid());
     query.get_result::<ItemRow>(&mut db).await.optional()?.map(ItemRow::into_item).transpose()
 }

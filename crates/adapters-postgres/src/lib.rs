@@ -28,6 +28,7 @@ mod login;
 mod memory;
 mod message;
 mod node;
+mod notification;
 mod open;
 mod organization;
 mod peer;

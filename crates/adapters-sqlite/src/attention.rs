@@ -65,7 +65,7 @@ fn list_on(connection: &mut SqliteConnection, search: &AttentionSearch) -> Resul
     rows.into_iter().map(ItemRow::into_item).collect()
 }
 
-fn find_on(
+pub(crate) fn find_on(
     connection: &mut SqliteConnection,
     user: UserId,
     item: MessageId,

@@ -23,6 +23,7 @@ mod legal_hold;
 mod login;
 mod memory;
 mod message;
+mod notification;
 mod open;
 mod organization;
 mod peer;

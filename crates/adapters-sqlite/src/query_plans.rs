@@ -11,6 +11,7 @@ mod hot;
 mod lists;
 mod memories;
 mod million;
+mod notifications;
 mod operator;
 mod pushes;
 mod reminders;

@@ -106,6 +106,10 @@ id_type! {
     WebhookDeliveryId,
     /// A configuration of push notifications.
     PushConfigId,
+    /// A way by which a user is told what waits.
+    NotificationChannelId,
+    /// One message on one such way.
+    NotificationId,
     /// A signal to an agent.
     SignalId,
     /// An entry of the audit log.
@@ -151,7 +155,7 @@ is_a!(AccountId: UserId, AgentId, ParticipantId);
 is_a!(SubjectId: MessageId, ChatId, AgentId, OrganizationId);
 is_a!(RecordId: UserId, AgentId, ParticipantId, ChatId, MessageId, ApiKeyId, MemoryId);
 is_a!(RecordId: InvitationId, ContactId, ContactRequestId, AuditEntryId, BoardTaskId, WebhookDeliveryId);
-is_a!(RecordId: PushConfigId, ReminderId);
+is_a!(RecordId: PushConfigId, ReminderId, NotificationChannelId, NotificationId);
 
 /// The number of a message in its chat, counted from 1; 0 is before the first. The number of a deleted
 /// message is not reused, so only deletions leave gaps.

@@ -26,6 +26,9 @@ use crate::legal_hold::{LegalHoldRepository, LegalHoldService};
 use crate::login::{Federation, LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
 use crate::memory::{MemoryRepository, MemoryService};
 use crate::message::{BeginTraces, MaxHops, MaxPairMessages, MessageRepository, MessageService};
+use crate::notification::{
+    NotificationEvents, NotificationPorts, NotificationRepository, NotificationService, NotificationSet,
+};
 use crate::operator::{CountedEvents, SentCounts};
 use crate::organization::{OrganizationRepository, OrganizationService};
 use crate::peer::{PeerRepository, PeerService};
@@ -76,6 +79,7 @@ repositories!(
     LoginRepository,
     MemoryRepository,
     MessageRepository,
+    NotificationRepository,
     OrganizationRepository,
     OrganizationWebhookRepository,
     PeerRepository,
@@ -143,6 +147,12 @@ pub struct Ports {
     pub files: FileLimits,
     /// Checks the addresses of webhooks and of push notifications; `None` if they are off.
     pub webhooks: Option<Arc<dyn WebhookMint>>,
+    /// Whether notifications can be sent by e-mail.
+    pub has_email: bool,
+    /// The address of the server from outside, without a slash at its end, with which links in notifications begin.
+    pub public_url: Option<String>,
+    /// The public key of Web Push; `None` if it is off.
+    pub web_push_key: Option<String>,
 }
 
 /// Every use case, built once.
@@ -206,6 +216,8 @@ pub struct Services {
     pub webhooks: Arc<WebhookService>,
     /// Push notifications of A2A.
     pub pushes: Arc<PushService>,
+    /// Notifications of users.
+    pub notifications: Arc<NotificationService>,
     /// Counts the messages that are stored.
     pub sent: Arc<SentCounts>,
 }
@@ -222,6 +234,8 @@ impl Services {
         let events = Arc::new(WebhookEvents::new(webhook_set.clone(), events));
         let push_set = Arc::<PushSet>::default();
         let events = Arc::new(PushEvents::new(push_set.clone(), events));
+        let notification_set = Arc::<NotificationSet>::default();
+        let events = Arc::new(NotificationEvents::new(notification_set.clone(), events));
         let to_index = Arc::<IndexQueue>::default();
         let events = Arc::new(IndexedEvents::new(to_index.clone(), events));
         let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), events));
@@ -299,6 +313,7 @@ impl Services {
             clock: clock.clone(),
             ids: ids.clone(),
         };
+        let urls = ports.webhooks.clone();
         let webhooks = WebhookPorts {
             webhooks: store.clone(),
             events: store.clone(),
@@ -347,16 +362,31 @@ impl Services {
             work.clone(),
             clock.clone(),
         );
+        let (attention, accounts) = (Arc::new(attention), Arc::new(accounts.with_key_days(ports.key_days)));
+        let notifications = NotificationPorts {
+            store: store.clone(),
+            set: notification_set,
+            attention: attention.clone(),
+            accounts: accounts.clone(),
+            mint: keys.clone(),
+            urls,
+            has_email: ports.has_email,
+            public_url: ports.public_url,
+            web_push_key: ports.web_push_key,
+            clock: clock.clone(),
+            ids: ids.clone(),
+        };
         Self {
             callers,
             sent,
-            accounts: Arc::new(accounts.with_key_days(ports.key_days)),
+            accounts,
             administration: Arc::new(administration),
             tokens: tokens.clone(),
             chats: Arc::new(chats),
             messages,
             reminders: Arc::new(reminders),
-            attention: Arc::new(attention),
+            attention,
+            notifications: Arc::new(NotificationService::new(notifications)),
             search: Arc::new(SearchService::new(store.clone(), to_index, clock.clone())),
             legal_holds: Arc::new(LegalHoldService::new(store.clone(), clock.clone())),
             transcripts: Arc::new(TranscriptService::new(

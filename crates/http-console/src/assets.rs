@@ -44,6 +44,7 @@ assets! {
     STYLE = "app.css", "text/css; charset=utf-8";
     ICON = "icon.svg", "image/svg+xml";
     LICENSES = "LICENSES.txt", "text/plain; charset=utf-8";
+    WORKER = "sw.js", "text/javascript; charset=utf-8";
 }
 
 /// The files below the digest.
@@ -59,6 +60,9 @@ fn forms(body: &'static [u8], content_type: &str) -> [StaticFile; 2] {
 
 /// Answers `/console/…`.
 pub(crate) async fn find(request: HttpRequest, path: Path<String>) -> Result<HttpResponse, ApiError> {
+    if *path == WORKER.name {
+        return Ok(answer(&WORKER, &request, "no-cache"));
+    }
     let Some(rest) = path.strip_prefix("assets/") else { return Ok(answer(&PAGE, &request, "no-cache")) };
     let (digest, name) = rest.split_once('/').unwrap_or_default();
     let found = NAMED.iter().find(|asset| asset.name == name);

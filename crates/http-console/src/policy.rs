@@ -7,11 +7,11 @@ use actix_web::http::header::{
 };
 
 /// Nothing but the console's own files and its own server, pictures that the page itself has fetched (`blob:`), and no
-/// text ever becomes HTML.
+/// text ever becomes HTML. The one trusted type is the path of the service worker.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
-     manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; \
-     require-trusted-types-for 'script'; trusted-types 'none'",
+     worker-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types worker",
 );
 
 /// The headers of every file, besides those of every response.

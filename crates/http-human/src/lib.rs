@@ -4,6 +4,7 @@
 //! handler turns a body into a command, calls one use case, and renders the result.
 
 mod account;
+mod answer_link;
 mod api_key;
 mod attention;
 mod audit;
@@ -17,6 +18,7 @@ mod generic;
 mod instant;
 mod memory;
 mod message;
+mod notification;
 mod operator;
 mod organization;
 mod participant;
@@ -26,5 +28,6 @@ mod usage;
 mod webhook;
 mod work;
 
+pub use answer_link::configure_links;
 pub use operator::RecentAnswers;
 pub use routes::{configure, configure_operator, interfaces};

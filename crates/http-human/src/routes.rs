@@ -4,6 +4,7 @@
 mod attention;
 mod chats;
 mod control;
+mod notification;
 mod operator;
 mod webhook;
 mod work;
@@ -89,6 +90,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(organization_endpoints());
     all.extend(work::endpoints());
     all.extend(attention::endpoints());
+    all.extend(notification::endpoints());
     all.extend(handlers::search::endpoints::<UserAuth>());
     all.extend(usage_endpoints());
     all.extend(control::endpoints());

@@ -8,8 +8,8 @@ use domain::attention::AttentionId;
 use domain::board::WhichTask;
 use domain::id::{
     AccountId, AgentId, ApiKeyId, BulkDeletionId, ChatId, ContactRequestId, ExecutionId, FileId,
-    InvitationId, MemoryId, MessageId, OrganizationId, RecordId, ReminderId, SessionId, UserId,
-    WebhookDeliveryId,
+    InvitationId, MemoryId, MessageId, NotificationChannelId, OrganizationId, RecordId, ReminderId,
+    SessionId, UserId, WebhookDeliveryId,
 };
 
 use crate::error::{ApiError, ErrorCode, resource_not_found};
@@ -189,6 +189,13 @@ pub struct AttentionPath {
     pub item: AttentionId,
 }
 
+/// `…/notifications/channels/{channel_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct NotificationChannelPath {
+    /// The channel.
+    pub channel: NotificationChannelId,
+}
+
 fn malformed() -> ApiError {
     let message = "The path contains an id that is not valid. Ids are UUIDs; copy it from a list.";
     ApiError::new(ErrorCode::NotFound, message)
@@ -237,6 +244,7 @@ from_path!(ParticipantPath {
     participant: "participant_id" as AccountId::parse
 });
 from_path!(WorkPath { message: "message_id" as MessageId::parse, agent: "agent_id" as AgentId::parse });
+from_path!(NotificationChannelPath { channel: "channel_id" as NotificationChannelId::parse });
 from_path!(AttentionPath { item: "attention_id" as AttentionId::parse });
 from_path!(ContactPath { contact: "contact_id" as RecordId::parse });
 from_path!(ContactRequestPath { request: "request_id" as ContactRequestId::parse });

@@ -40,6 +40,7 @@ pub fn register(
         .app_data(Data::from(services.contacts.clone()))
         .app_data(Data::from(services.work.clone()))
         .app_data(Data::from(services.attention.clone()))
+        .app_data(Data::from(services.notifications.clone()))
         .app_data(Data::from(services.search.clone()))
         .app_data(Data::from(services.transcripts.clone()))
         .app_data(Data::from(services.usage.clone()))

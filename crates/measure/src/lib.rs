@@ -36,7 +36,10 @@ pub use request::{
 pub use search::{indexed, search_behind};
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
 pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
-pub use webhook::{WebhookResult, push_sent, webhook_backlog, webhook_sent, webhooks_in_flight};
+pub use webhook::{
+    NotificationResult, WebhookResult, notification_sent, push_sent, webhook_backlog, webhook_sent,
+    webhooks_in_flight,
+};
 
 /// The description of a metric.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +136,9 @@ figures! {
          number: aggregate with max.";
     PUSH_REQUESTS = "parlance_push_notifications_total", Kind::Counter,
         "Push notifications of A2A, by result: delivered, refused with a status other than 2xx, or unanswered.";
+    NOTIFICATIONS = "parlance_notifications_total", Kind::Counter,
+        "Tries to send notifications to users, by kind of channel, and result: delivered, failed and repeated later, refused \
+         for good, or postponed.";
     BUDGET_EVENTS = "parlance_budget_events_total", Kind::Counter,
         "Events about budgets that this server posted, by level: warned at 80 %, or exceeded.";
     BUDGETS_EXCEEDED = "parlance_budgets_exceeded", Kind::Gauge,

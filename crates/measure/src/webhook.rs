@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use metrics::{Counter, Gauge, counter, gauge};
 
-use crate::{PUSH_REQUESTS, WEBHOOK_DELIVERIES_OPEN, WEBHOOK_OLDEST, WEBHOOK_REQUESTS, WEBHOOKS_IN_FLIGHT};
+use crate::{
+    NOTIFICATIONS, PUSH_REQUESTS, WEBHOOK_DELIVERIES_OPEN, WEBHOOK_OLDEST, WEBHOOK_REQUESTS,
+    WEBHOOKS_IN_FLIGHT,
+};
 
 /// The result of a request to a webhook, or of a push notification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +50,30 @@ pub fn push_sent(result: WebhookResult) {
         WebhookResult::Unanswered => &PUSH_UNANSWERED,
     }
     .increment(1);
+}
+
+/// The result of sending a notification.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotificationResult {
+    /// The receiver took it.
+    Delivered,
+    /// It did not; it is tried again.
+    Failed,
+    /// It will never take anything.
+    Refused,
+    /// Nothing was sent, for a reason that is not the receiver's.
+    Postponed,
+}
+
+/// Counts a try to send a notification by a channel of this kind.
+pub fn notification_sent(kind: &'static str, result: NotificationResult) {
+    let result = match result {
+        NotificationResult::Delivered => "delivered",
+        NotificationResult::Failed => "failed",
+        NotificationResult::Refused => "refused",
+        NotificationResult::Postponed => "postponed",
+    };
+    counter!(NOTIFICATIONS, "kind" => kind, "result" => result).increment(1);
 }
 
 /// Records the requests that are in flight.

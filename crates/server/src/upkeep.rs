@@ -19,6 +19,7 @@ use domain::file::{FileService, SweepWalk, Swept};
 use domain::idempotency::forget_old_answers;
 use domain::login::LoginService;
 use domain::message::{DeadlineWalk, MessageService, Retention};
+use domain::notification::NotificationService;
 use domain::plan::PlanService;
 use domain::ports::Clock;
 use domain::store::StoreError;
@@ -99,6 +100,7 @@ pub(crate) fn start(
         tasks.spawn(erase_old(wiring.services.messages.clone(), clock.clone(), walk));
     }
     tasks.spawn(forget_webhook_deliveries(wiring.services.webhooks.clone(), clock.clone()));
+    tasks.spawn(forget_notifications(wiring.services.notifications.clone(), clock.clone()));
     let services = &wiring.services;
     let changes = RoomChanges::new(wiring.hub.clone(), services.chats.clone(), services.activity.clone());
     tasks.spawn(changes.run());
@@ -400,6 +402,16 @@ async fn forget_webhook_deliveries(webhooks: Arc<WebhookService>, clock: Arc<Era
     );
     let forget = async || match clock.now().await {
         Some(now) => webhooks.forget_old(now).await,
+        None => Ok(()),
+    };
+    repeat(Duration::from_secs(10 * 60), words, forget).await;
+}
+
+/// Erases old notifications, every ten minutes.
+async fn forget_notifications(notifications: Arc<NotificationService>, clock: Arc<ErasureClock>) {
+    let words = ("old notifications cannot be removed, retrying", "old notifications removed again");
+    let forget = async || match clock.now().await {
+        Some(now) => notifications.forget_old(now).await,
         None => Ok(()),
     };
     repeat(Duration::from_secs(10 * 60), words, forget).await;

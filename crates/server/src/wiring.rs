@@ -35,6 +35,7 @@ use http_wire::features::Features;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::response_budget::{ResponseBudget, ResponseLimit};
 use http_wire::room_waiters::{RoomEvents, RoomWaiters};
+use notifications::Vapid;
 use tokio::task::JoinSet;
 use ws_gateway::lossy_publisher::LossyPublisher;
 use ws_gateway::other_nodes::OtherNodes;
@@ -63,6 +64,8 @@ pub(crate) struct Wiring {
     pub(crate) cursors: CursorSeal,
     pub(crate) features: Features,
     pub(crate) waiters: Arc<RoomWaiters>,
+    /// The key of Web Push, unless it is off.
+    pub(crate) vapid: Option<Arc<Vapid>>,
 }
 
 /// The account use cases alone, for commands.
@@ -150,6 +153,9 @@ pub(crate) fn ports(
         objects: objects(config)?,
         files: config.files.limits,
         webhooks: config.webhooks.is_on.then(|| webhook_mint(config)),
+        has_email: config.email.is_some(),
+        public_url: config.public_url.as_ref().map(ToString::to_string),
+        web_push_key: None,
     })
 }
 
@@ -168,6 +174,27 @@ fn federation(config: &Config) -> Result<Federation, Failure> {
     };
     let providers = config.oidc.providers.iter().map(provider).collect::<Result<_, Failure>>()?;
     Ok(Federation { providers, is_only: config.oidc.is_only })
+}
+
+/// The key of Web Push: a secret of the store, created on first use. `None` if webhooks are off, which Web Push then is as well.
+async fn vapid(config: &Config, store: &dyn Store) -> Result<Option<Arc<Vapid>>, Failure> {
+    if !config.webhooks.is_on {
+        return Ok(None);
+    }
+    // Push services want to know whom to ask about the messages of a server.
+    let subject = config.public_url.as_ref().map(ToString::to_string);
+    let subject = subject.filter(|url| url.starts_with("https://"));
+    let subject = subject.unwrap_or_else(|| "mailto:parlance@localhost".to_owned());
+    let fresh = loop {
+        let fresh = Secret(random());
+        if Vapid::new(&fresh, subject.clone()).is_some() {
+            break fresh;
+        }
+    };
+    let secret = store.secret("web_push", fresh).await;
+    let secret = secret.map_err(|cause| Failure::new("cannot read the key of Web Push", cause))?;
+    let vapid = Vapid::new(&secret, subject);
+    vapid.map(Arc::new).map(Some).ok_or_else(|| Failure::plain("the key of Web Push in the store is damaged"))
 }
 
 /// The use cases on webhooks alone, for commands.
@@ -430,7 +457,10 @@ impl Wiring {
             waiters.on_interest(move |room| node.take_interest(Topic::ChatRoom(room), true));
         }
         let events = Arc::new(RoomEvents::new(waiters.clone(), events));
+        let vapid = vapid(config, &*store).await?;
+        let web_push_key = vapid.as_ref().map(|vapid| vapid.public_key());
         let ports = ports(config, store.clone(), token_mint(config)?, events, hub.clone())?;
+        let ports = Ports { web_push_key, ..ports };
         Ok(Self {
             services: Services::new(ports),
             responses: ResponseBudget::new(ResponseLimit {
@@ -442,6 +472,7 @@ impl Wiring {
             cursors: cursor_seal(&*store).await?,
             features,
             waiters,
+            vapid,
             store,
             hub,
             node,

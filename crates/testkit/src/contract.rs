@@ -44,6 +44,7 @@ pub mod memories;
 pub mod messages;
 pub mod moves;
 pub mod nodes;
+pub mod notifications;
 pub mod operator;
 pub mod organization_webhooks;
 pub mod participant_roles;
@@ -414,6 +415,11 @@ macro_rules! contract_tests {
             an_answer_is_posted_once_and_ends_its_item, one_of_many_answers_counts,
             an_approval_gets_the_reply_of_its_adapter, items_expire_and_are_resolved,
             notices_are_dismissed_or_released, items_are_erased_with_their_messages,
+        }
+        $crate::contract_tests! { @area $make, notifications:
+            users_keep_channels, what_waits_is_told_once, what_has_ended_is_not_told,
+            one_sender_has_the_lease_of_a_channel, a_digest_gathers_what_waits, a_refused_channel_is_switched_off,
+            a_link_works_once, notifications_end_with_their_user,
         }
         $crate::contract_tests! { @area $make, pushes:
             callers_keep_configurations, configurations_are_limited, one_sender_has_a_lease,

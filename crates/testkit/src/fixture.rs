@@ -43,9 +43,9 @@ use domain::reminder::ReminderFilter;
 use domain::secret::Secret;
 use domain::usage::{UsageFilter, UsageGroup};
 use domain::work::{Resend, WorkChange, WorkScope};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::contract::attention;
+use crate::contract::{attention, notifications};
 use crate::{TestAgent, TestUser, World};
 
 const ALL: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
@@ -85,6 +85,7 @@ impl Fixture {
         fixture.hook(world).await;
         fixture.tell(world).await;
         fixture.notify(world).await;
+        notifications::fill(world, &fixture.users[0], &fixture.agents[0]).await;
         fixture.answer_once(world).await;
         fixture.make_keys(world).await;
         fixture.invite(world).await;
@@ -484,13 +485,7 @@ async fn think(world: &World, agent: &TestAgent, chat: ChatId) {
     post(world, agent, chat, MessageKind::Thought, json!({"deep": [1.5, null, "\0"]})).await;
 }
 
-async fn post(
-    world: &World,
-    agent: &TestAgent,
-    chat: ChatId,
-    kind: MessageKind,
-    metadata: serde_json::Value,
-) {
+async fn post(world: &World, agent: &TestAgent, chat: ChatId, kind: MessageKind, metadata: Value) {
     let event = PostEvent {
         kind,
         content: EventContent::new("hm".to_owned()).unwrap(),

@@ -13,6 +13,7 @@ mod fakes;
 mod fixture;
 pub mod nats;
 pub mod nodes;
+pub mod notification_walk;
 pub mod parity;
 pub mod postgres;
 pub mod push_walk;

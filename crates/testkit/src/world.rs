@@ -235,6 +235,9 @@ impl World {
             objects: Arc::new(MemoryObjects::default()),
             files: FileLimits::DEFAULT,
             webhooks: Some(Arc::new(FixedWebhookMint::default())),
+            has_email: true,
+            public_url: Some("https://chat.example".to_owned()),
+            web_push_key: Some("B".repeat(87)),
         };
         let services = Services::new(ports.clone());
         Self { clock, publisher, presence, stores, ports, hasher, services }

@@ -5,7 +5,7 @@
 //! addresses requests may go to; [`Mint`] checks what owners enter.
 //!
 //! The sender of push notifications, in the crate of the A2A server, sends with the same [`Client`], gives everybody a turn by
-//! the same [`Rooms`], and is stopped by the same [`Stop`].
+//! the same [`Rooms`], and is stopped by the same [`Stop`]. So does the sender of notifications.
 
 mod address;
 mod envelope;
@@ -20,7 +20,7 @@ mod target;
 
 pub use address::Allowed;
 pub use mint::Mint;
-pub use request::{Client, Outgoing, result_of};
+pub use request::{Client, Outgoing, result_of, signed};
 pub use resolve::{Resolve, SystemResolver};
 pub use rooms::{Group, Place, Rooms};
 pub use sender::Sender;

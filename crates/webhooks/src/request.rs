@@ -13,9 +13,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use chrono::DateTime;
-use domain::id::WebhookDeliveryId;
 use domain::time::Timestamp;
-use domain::webhook::{DueDelivery, DueEvent, Reply, Webhook, WebhookUrl};
+use domain::webhook::{DueDelivery, DueEvent, Reply, WebhookSecret, WebhookUrl};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -82,10 +81,25 @@ pub struct Outgoing<'u> {
     pub url: &'u WebhookUrl,
     /// Headers beside those that every request has.
     pub headers: Vec<(&'static str, String)>,
-    /// The body, which is JSON.
-    pub body: String,
+    /// The type of the body.
+    pub content_type: &'static str,
+    /// The body.
+    pub body: Vec<u8>,
     /// The time limit, from the connection to the response.
     pub time_limit: Duration,
+}
+
+impl<'u> Outgoing<'u> {
+    /// A request with JSON and no other headers, with the time limit of an event.
+    pub const fn json(url: &'u WebhookUrl, body: Vec<u8>) -> Self {
+        Self {
+            url,
+            headers: Vec::new(),
+            content_type: "application/json",
+            body,
+            time_limit: EVENT_TIME_LIMIT,
+        }
+    }
 }
 
 /// What the figures count an answer as.
@@ -142,13 +156,17 @@ impl Client {
     pub(crate) async fn send(&self, due: &DueDelivery, now: Timestamp) -> Reply {
         let DueDelivery { delivery, message, webhook } = due;
         let body = envelope(message, delivery.agent, now);
-        self.send_signed(signed(webhook, delivery.id, body, TIME_LIMIT, now), now).await
+        let secrets = webhook.secrets(now);
+        let request = signed(&webhook.url, &secrets, delivery.id.to_string(), body, TIME_LIMIT, now);
+        self.send_signed(request, now).await
     }
 
     /// Sends a delivery to the webhook of an organization.
     pub(crate) async fn send_event(&self, due: &DueEvent, now: Timestamp) -> Reply {
-        let body = event(&due.record);
-        self.send_signed(signed(&due.webhook, due.delivery.id, body, EVENT_TIME_LIMIT, now), now).await
+        let (webhook, body) = (&due.webhook, event(&due.record));
+        let (id, secrets) = (due.delivery.id.to_string(), webhook.secrets(now));
+        let request = signed(&webhook.url, &secrets, id, body, EVENT_TIME_LIMIT, now);
+        self.send_signed(request, now).await
     }
 
     async fn send_signed(&self, signed: Result<Outgoing<'_>, &'static str>, now: Timestamp) -> Reply {
@@ -245,29 +263,33 @@ fn text(error: impl Display) -> String {
     error.to_string()
 }
 
-/// The request for a delivery, with its signatures.
-fn signed(
-    webhook: &Webhook,
-    id: WebhookDeliveryId,
+/// The request with JSON, signed with each secret. `id` is the same if it is repeated.
+///
+/// # Errors
+/// A stored secret is not one.
+pub fn signed<'u>(
+    url: &'u WebhookUrl,
+    secrets: &[&WebhookSecret],
+    id: String,
     body: String,
     time_limit: Duration,
     now: Timestamp,
-) -> Result<Outgoing<'_>, &'static str> {
-    let (id, timestamp) = (id.to_string(), now.unix_millis() / 1000);
-    let signature = signatures(&webhook.secrets(now), &id, timestamp, &body)?;
+) -> Result<Outgoing<'u>, &'static str> {
+    let timestamp = now.unix_millis() / 1000;
+    let signature = signatures(secrets, &id, timestamp, &body)?;
     let headers = vec![
         ("webhook-id", id),
         ("webhook-timestamp", timestamp.to_string()),
         ("webhook-signature", signature),
     ];
-    Ok(Outgoing { url: &webhook.url, headers, body, time_limit })
+    Ok(Outgoing { headers, time_limit, ..Outgoing::json(url, body.into_bytes()) })
 }
 
 fn request(target: &Target, outgoing: Outgoing<'_>) -> Result<Request<Full<Bytes>>, String> {
     let request = Request::post(target.path.as_str())
         .header(HOST, &target.authority)
         .header(CONNECTION, "close")
-        .header(CONTENT_TYPE, "application/json")
+        .header(CONTENT_TYPE, outgoing.content_type)
         .header(USER_AGENT, concat!("parlance/", env!("CARGO_PKG_VERSION")));
     let headers = outgoing.headers.into_iter();
     let request = headers.fold(request, |request, (name, value)| request.header(name, value));

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-use domain::id::{AgentId, OrganizationId, PushConfigId, UserId};
+use domain::id::{AgentId, NotificationChannelId, OrganizationId, PushConfigId, UserId};
 use domain::webhook::{WebhookOwner, WebhookRoom};
 
 /// The maximum number of requests of one agent that are in flight.
@@ -15,7 +15,7 @@ pub(crate) const MAX_IN_FLIGHT_PER_AGENT: usize = 8;
 /// The maximum number of requests of all agents of one owner that are in flight.
 pub(crate) const MAX_IN_FLIGHT_PER_OWNER: usize = 32;
 
-/// The maximum number of configurations of push notifications of one user that are worked on.
+/// The maximum number of configurations of push notifications, or of channels of notifications, of one user that are worked on.
 const MAX_CONFIGS_PER_OWNER: usize = 4;
 
 /// The maximum number of requests of all owners of one organization that are in flight.
@@ -76,6 +76,15 @@ impl Place for Line {
 }
 
 impl Place for PushConfigId {
+    const MAX_PER_OWNER: usize = MAX_CONFIGS_PER_OWNER;
+
+    fn groups(self, owner: WebhookOwner) -> Vec<Group> {
+        let WebhookOwner { user, organization } = owner;
+        vec![Group::Server, Group::Organization(organization), Group::Owner(user)]
+    }
+}
+
+impl Place for NotificationChannelId {
     const MAX_PER_OWNER: usize = MAX_CONFIGS_PER_OWNER;
 
     fn groups(self, owner: WebhookOwner) -> Vec<Group> {

@@ -456,15 +456,13 @@ async fn a_slow_provider_is_not_waited_for() {
     assert_eq!(scene.outcome().await, "");
 }
 
-/// Guesses are counted for each address, as those of passwords.
+/// Every web page can make a browser send an answer that it has not asked for, so these count for nothing.
 #[tokio::test]
-async fn forged_answers_are_limited() {
+async fn forged_answers_shut_nobody_out() {
     let scene = Scene::new("", &[("PARLANCE_RATE_LIMIT_FAILURES", "1/5")]).await;
     let browser = scene.browser();
-    let mut problems = Vec::new();
     for number in 0..12 {
-        problems.push(browser.answer_with("", &format!("code=1&state={number}")).await.problem);
+        assert_eq!(browser.answer_with("", &format!("code=1&state={number}")).await.problem, "expired");
     }
-    assert_eq!(problems[0], "expired");
-    assert_eq!(problems[11], "limited");
+    assert_eq!(scene.outcome().await, "");
 }

@@ -133,7 +133,7 @@ impl Provider {
             (state.silent == path, instead)
         };
         if is_silent {
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            std::future::pending::<()>().await;
         }
         let (status, kind, body) = match instead {
             Some((_, status, kind, body)) => (status, kind, body),

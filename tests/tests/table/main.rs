@@ -10,6 +10,7 @@
 
 mod operations;
 mod scene;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 

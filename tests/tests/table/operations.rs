@@ -3,6 +3,8 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::work::work;
+
 /// The callers of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Callers {
@@ -75,7 +77,7 @@ fn operation(method: Method, path: &str, body: Value) -> Operation {
     Operation { method, path: path.to_owned(), callers, body, foreign: (404, "not_found"), exceptions: &[] }
 }
 
-fn get(path: &str) -> Operation {
+pub(crate) fn get(path: &str) -> Operation {
     operation(Method::GET, path, Value::Null)
 }
 
@@ -83,7 +85,7 @@ fn delete(path: &str) -> Operation {
     operation(Method::DELETE, path, Value::Null)
 }
 
-fn post(path: &str, body: Value) -> Operation {
+pub(crate) fn post(path: &str, body: Value) -> Operation {
     operation(Method::POST, path, body)
 }
 
@@ -457,6 +459,26 @@ fn control() -> Vec<Operation> {
             json!({"answer": {"content": "the staging key", "decision": "approve"}}),
         ),
         post("/api/v1/me/attention/{attention_id}/dismiss", Value::Null),
+        get("/api/v1/me/notifications"),
+        get("/api/v1/me/notifications/channels"),
+        post(
+            "/api/v1/me/notifications/channels",
+            json!({
+                "kind": "web_push", "url": "https://push.example.org/1", "p256dh": "B", "auth": "c", "token": "tk",
+                "content": "title", "quiet_hours": "22:00-07:00 UTC", "digest_minutes": 5, "links": false,
+            }),
+        ),
+        get("/api/v1/me/notifications/channels/{channel_id}"),
+        operation(
+            Method::PATCH,
+            "/api/v1/me/notifications/channels/{channel_id}",
+            json!({
+                "content": "none", "quiet_hours": "22:00-07:00 UTC", "digest_minutes": 5, "links": false, "enabled": true,
+            }),
+        ),
+        delete("/api/v1/me/notifications/channels/{channel_id}"),
+        post("/api/v1/me/notifications/channels/{channel_id}/test", Value::Null),
+        get("/api/v1/me/notifications/web-push-key"),
         post("/api/v1/me/organization/pause", json!({"reason": "runaway costs"})),
         post("/api/v1/me/organization/resume", Value::Null),
     ]
@@ -473,22 +495,5 @@ fn webhook(of: &str, body: Value) -> Vec<Operation> {
         post(&at("/enable"), Value::Null),
         get(&at("/deliveries")),
         post(&at("/deliveries/{delivery_id}/resend"), Value::Null),
-    ]
-}
-
-/// The operations on a room that only agents have.
-fn work() -> Vec<Operation> {
-    let event =
-        json!({"event": {"message_type": "thought", "content": "hm", "metadata": {"any": {"thing": 1}}}});
-    let activity = json!({"working": true, "activity": {"kind": "tool_call", "name": "search"}});
-    vec![
-        get("/api/v1/agent/chats/{chat_id}/messages/next"),
-        post("/api/v1/agent/chats/{chat_id}/messages/{message_id}/processing", Value::Null),
-        post("/api/v1/agent/chats/{chat_id}/messages/{message_id}/processed", Value::Null),
-        post("/api/v1/agent/chats/{chat_id}/messages/{message_id}/failed", json!({"error": "it broke"})),
-        post("/api/v1/agent/chats/{chat_id}/events", event),
-        get("/api/v1/agent/chats/{chat_id}/context"),
-        get("/api/v1/agent/chats/{chat_id}/activity"),
-        post("/api/v1/agent/chats/{chat_id}/activity", activity),
     ]
 }

@@ -30,6 +30,7 @@ struct Tenant {
     file: String,
     attention: String,
     reminder: String,
+    channel: String,
     key: String,
     session: String,
     member: String,
@@ -100,6 +101,9 @@ impl Tenant {
         }});
         let asked = agent.post(&format!("/chats/{chat}/events"), asked).await.data();
         let attention = asked["id"].as_str().unwrap().to_owned();
+        let hook = json!({"kind": "webhook", "url": "https://hooks.example.org/in"});
+        let channel = user.post("/notifications/channels", hook).await.data();
+        let channel = channel["id"].as_str().unwrap().to_owned();
         let keys = user.get("/api-keys").await.data();
         let key = keys[0]["id"].as_str().unwrap().to_owned();
         let session = session_of(server, &user, handle).await;
@@ -131,6 +135,7 @@ impl Tenant {
             file,
             attention,
             reminder,
+            channel,
             key,
             session,
             member,
@@ -162,6 +167,7 @@ impl Tenant {
             ("{participant_id}", self.helper.id.clone()),
             ("{attention_id}", self.attention.clone()),
             ("{reminder_id}", self.reminder.clone()),
+            ("{channel_id}", self.channel.clone()),
             ("{agent_id}", self.helper.id.clone()),
             ("{user_id}", self.member.clone()),
             ("{organization_id}", self.organization.clone()),

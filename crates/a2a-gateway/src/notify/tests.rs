@@ -69,7 +69,7 @@ fn a_receiver_recognizes_the_server() {
         let request = request(&target, "{}".to_owned());
         let sent = request.headers.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>();
         assert_eq!(sent, headers);
-        assert_eq!(request.body, "{}");
+        assert_eq!(request.body, b"{}");
     }
 }
 

@@ -20,6 +20,7 @@ use crate::error::Fault;
 use crate::legal_hold;
 use crate::lock;
 use crate::login::session;
+use crate::notification;
 use crate::organization::{invitation, member};
 use crate::push;
 use crate::reminder;
@@ -61,6 +62,7 @@ pub(super) async fn delete_user_on(
     invitation::revoke_those_of_on(db, user.organization, Some(user.id), now).await?;
     erase_on(db, &user, command).await?;
     push::forget_on(db, who).await?;
+    notification::forget_user_on(db, user.id).await?;
     // The change log comes last, as its lock does.
     session::end_all_on(db, user.id, now).await?;
     let changes = keys.into_iter().map(|key| Change::KeyRevoked(key.id));

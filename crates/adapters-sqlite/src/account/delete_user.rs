@@ -18,6 +18,7 @@ use crate::contact;
 use crate::error::Fault;
 use crate::legal_hold;
 use crate::login::session;
+use crate::notification;
 use crate::organization::{invitation, member};
 use crate::push;
 use crate::reminder;
@@ -72,6 +73,7 @@ fn erase_on(connection: &mut SqliteConnection, user: &User, command: &DeleteUser
     diesel::delete(resets::table.find(&id)).execute(connection)?;
     invitation::forget_guest_on(connection, user.id)?;
     push::forget_on(connection, ParticipantId::User(user.id))?;
+    notification::forget_user_on(connection, user.id)?;
     let deleted = user.deleted(command.now);
     diesel::update(users::table.find(&id))
         .set((

@@ -26,6 +26,8 @@ pub enum KeyKind {
     Reset,
     /// A code for logging in once: `thnv_l_…`.
     LogIn,
+    /// The token of a link in a notification: `thnv_n_…`.
+    Link,
 }
 
 impl KeyKind {
@@ -38,6 +40,7 @@ impl KeyKind {
             Self::Session => "thnv_s_",
             Self::Reset => "thnv_p_",
             Self::LogIn => "thnv_l_",
+            Self::Link => "thnv_n_",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tables of reminders and of webhooks of organizations, which an archive contains after all others.
+//! The tables of reminders, of webhooks of organizations, and of notifications, which an archive contains after all others.
 
 /// Calls a macro with the tables that it is given and with these; see [`archived_tables!`](crate::archived_tables).
 #[macro_export]
@@ -70,6 +70,49 @@ macro_rules! archived_later {
                     attempts -> Small,
                     next_attempt_at -> Instant,
                     leased_until -> Nullable<Instant>,
+                    attempted_at -> Nullable<Instant>,
+                    status -> Nullable<Small>,
+                    error -> Nullable<Text>,
+                    ended_at -> Nullable<Instant>,
+                    outcome -> Nullable<Text>,
+                }
+                notification_channels (id) {
+                    id -> Id,
+                    user_id -> Id,
+                    kind -> Text,
+                    url -> Nullable<Text>,
+                    token -> Nullable<Text>,
+                    secret -> Nullable<Text>,
+                    p256dh -> Nullable<Text>,
+                    auth -> Nullable<Text>,
+                    content -> Text,
+                    quiet_hours -> Nullable<Text>,
+                    digest_minutes -> Small,
+                    has_links -> Flag,
+                    created_at -> Instant,
+                    updated_at -> Instant,
+                    seen_at -> Instant,
+                    attempts -> Small,
+                    failures -> Small,
+                    failing_since -> Nullable<Instant>,
+                    error -> Nullable<Text>,
+                    next_at -> Nullable<Instant>,
+                    leased_until -> Nullable<Instant>,
+                    off_at -> Nullable<Instant>,
+                    off_reason -> Nullable<Text>,
+                    off_note -> Nullable<Text>,
+                }
+                notifications (id) {
+                    id -> Id,
+                    channel_id -> Id,
+                    user_id -> Id,
+                    kind -> Text,
+                    chat_id -> Id,
+                    message_id -> Id,
+                    created_at -> Instant,
+                    due_at -> Instant,
+                    is_gathered -> Flag,
+                    attempts -> Small,
                     attempted_at -> Nullable<Instant>,
                     status -> Nullable<Small>,
                     error -> Nullable<Text>,

@@ -2,8 +2,8 @@
 
 /// Calls a macro with tables, keys, and [columns](crate::archive::ColumnKind) (`Small`: 32 bits) in order, and `diesel`'s joins.
 /// - `archived`: what an archive contains, referenced tables first.
-/// - `local`: what stays behind: the change log, the tokens of passwords that move, the mark of an unfinished import, and how
-///   far each room is indexed for searches. The index itself, `search_texts`, is not in the list: each store has its own form.
+/// - `local`: what stays behind: the change log, the tokens of passwords that move, links in notifications, the mark of an
+///   unfinished import, and how far each room is indexed for searches. The index itself, `search_texts`, is not in the list: each store has its own form.
 ///   A new store indexes what was imported.
 /// - `cluster`: how the servers on one store know of each other. The embedded store has a single server, and none of these.
 #[macro_export]
@@ -41,6 +41,15 @@ macro_rules! tables {
                 imports (one) {
                     one -> Small,
                     begun_at -> Instant,
+                }
+                notification_links (digest) {
+                    digest -> Bytes,
+                    channel_id -> Id,
+                    user_id -> Id,
+                    item_id -> Id,
+                    action -> Text,
+                    expires_at -> Instant,
+                    used_at -> Nullable<Instant>,
                 }
                 search_rooms (chat_id) {
                     chat_id -> Id,

@@ -37,6 +37,14 @@ words! {
         PushSet = "push.set",
         /// A configuration of push notifications was removed by its caller, or by the server, which says why in the detail.
         PushRemoved = "push.removed",
+        /// A user has made a channel of notifications; the detail is its kind, and its host if it has one.
+        NotificationChannelCreated = "notification.channel_created",
+        /// A user has changed a channel of notifications, or has switched it on or off; the detail is its kind.
+        NotificationChannelChanged = "notification.channel_changed",
+        /// A user has removed a channel of notifications; the detail is its kind.
+        NotificationChannelRemoved = "notification.channel_removed",
+        /// The server has switched a channel of notifications off; the detail is its kind, and the reason.
+        NotificationChannelDisabled = "notification.channel_disabled",
         /// An agent was deleted; its keys and memberships ended with it.
         AgentDeleted = "agent.deleted",
         /// The operator disabled a user or an agent.

@@ -23,6 +23,7 @@ mod keys;
 mod limits;
 mod message_changes;
 mod messages;
+mod notifications;
 mod once;
 mod operator;
 mod participants;

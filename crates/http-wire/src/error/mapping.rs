@@ -11,6 +11,7 @@ mod delivery;
 mod file;
 mod login;
 mod memory;
+mod notification;
 mod organization;
 mod participant;
 mod reminder;

@@ -29,9 +29,10 @@ impl Class {
             ("POST", "contacts", "add" | "requests" | "resolve")
             | ("POST", "agents", "register")
             | ("POST", "me", "api-keys")
-            | ("POST", _, "bulk-delete" | "rotate-key" | "rotate-secret" | "resend")
+            | ("POST", _, "bulk-delete" | "rotate-key" | "rotate-secret" | "resend" | "test")
             | ("PUT", _, "webhook")
             | ("POST", "api-key", "regenerate")
+            | ("POST", "notifications", "channels")
             | ("POST", "organization", "invitations" | "leave")
             | ("POST", "invitations", "accept")
             | ("POST", "webhook", "enable")
@@ -77,6 +78,9 @@ mod tests {
             (&post, "/api/v1/me/agents/a/webhook/deliveries/d/resend", Class::Invitation),
             (&Method::PUT, "/api/v1/me/organization/webhook", Class::Invitation),
             (&post, "/api/v1/me/organization/webhook/deliveries/d/resend", Class::Invitation),
+            (&post, "/api/v1/me/notifications/channels", Class::Invitation),
+            (&post, "/api/v1/me/notifications/channels/c/test", Class::Invitation),
+            (&get, "/api/v1/me/notifications/channels", Class::General),
             (&get, "/api/v1/me/agents/a/webhook", Class::General),
             (&get, "/api/v1/me/organization/invitations", Class::General),
             (&get, "/api/v1/me/api-keys", Class::General),

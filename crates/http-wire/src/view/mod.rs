@@ -17,6 +17,7 @@ mod control;
 mod file;
 mod memory;
 mod message;
+mod notification;
 mod operator;
 mod organization;
 mod outcome;
@@ -60,6 +61,9 @@ pub use control::ExecutionView;
 pub use file::AttachmentView;
 pub use memory::MemoryView;
 pub use message::{MessageView, TreeMessageView};
+pub use notification::{
+    NewNotificationChannelView, NotificationChannelView, NotificationView, WebPushKeyView,
+};
 pub use operator::{
     AccountView, AgentOverviewView, DisconnectView, OpenConnectionView, OrganizationInUseView, OverviewView,
     PlanInUseView, ThroughputView,

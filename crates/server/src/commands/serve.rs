@@ -16,6 +16,7 @@ use http_wire::disk_reserve::DiskReserve;
 use http_wire::request_scope::RequestScope;
 use http_wire::room_waiters::IsStopping;
 use http_wire::services::register;
+use notifications::{Mailer, Transports};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
@@ -281,6 +282,7 @@ fn bind(
             // The first scope is matched first, and most requests are agents'.
             .configure(http_agent::configure)
             .configure(http_human::configure)
+            .configure(http_human::configure_links)
             .configure(|app| {
                 if let Some(operator) = operator {
                     app.app_data(operator)
@@ -315,38 +317,53 @@ fn bind(
     })
 }
 
-/// What stops the senders of requests, if there are any: to webhooks, and of push notifications.
-#[derive(Default)]
+/// What stops the senders: of requests to webhooks and of push notifications, if there are any, and of notifications to users.
 struct Senders {
     webhooks: Option<Stop>,
     pushes: Option<Stop>,
+    notifications: Stop,
 }
 
-/// Closes the sockets, and ends the requests to webhooks and the push notifications.
-async fn drain(config: &Config, wiring: &Wiring, Senders { webhooks, pushes }: &Senders) {
-    let sent = async |sender: &Option<Stop>| {
+/// Closes the sockets, and ends the requests to webhooks, the push notifications, and the notifications to users.
+async fn drain(config: &Config, wiring: &Wiring, senders: &Senders) {
+    let sent = async |sender: Option<&Stop>| {
         if let Some(sender) = sender {
             sender.drain(config.drain()).await;
         }
     };
-    tokio::join!(wiring.hub.drain(config.drain()), sent(webhooks), sent(pushes));
+    let Senders { webhooks, pushes, notifications } = senders;
+    tokio::join!(
+        wiring.hub.drain(config.drain()),
+        sent(webhooks.as_ref()),
+        sent(pushes.as_ref()),
+        sent(Some(notifications))
+    );
 }
 
-/// Starts the senders of requests to webhooks and of push notifications, unless these are off.
+/// Starts the sender of notifications to users, and those of requests to webhooks and of push notifications, unless these are
+/// off.
 fn begin_senders(
     config: &Config,
     wiring: &Wiring,
     a2a: Option<&a2a_gateway::Settings>,
     upkeep: &mut JoinSet<()>,
 ) -> Result<Senders, Failure> {
-    if !config.webhooks.is_on {
-        return Ok(Senders::default());
-    }
     // Each sender has its own, so that neither takes the space for large requests of the other.
     let client = || {
         let client = Client::new(Arc::new(SystemResolver), wiring::webhook_networks(config));
         client.map(Arc::new).map_err(|cause| Failure::new("cannot send requests to webhooks", cause))
     };
+    let has_requests = config.webhooks.is_on;
+    let mailer = config.email.as_ref().map(|email| Mailer::new(&email.url, &email.from)).transpose();
+    let mailer = mailer.map_err(|fault| Failure::plain(format!("cannot send email: {fault:?}")))?;
+    let client_of_notifications = has_requests.then(client).transpose()?;
+    let transports = Transports { client: client_of_notifications, mailer, vapid: wiring.vapid.clone() };
+    let teller = notifications::Sender::new(wiring.services.notifications.clone(), transports);
+    let notifications = teller.stop();
+    upkeep.spawn(teller.run());
+    if !has_requests {
+        return Ok(Senders { webhooks: None, pushes: None, notifications });
+    }
     let sender = Sender::new(wiring.services.webhooks.clone(), wiring.services.accounts.clone(), client()?);
     let webhooks = Some(sender.stop());
     upkeep.spawn(sender.run());
@@ -355,7 +372,7 @@ fn begin_senders(
     if let Some(notifier) = notifier {
         upkeep.spawn(notifier.run());
     }
-    Ok(Senders { webhooks, pushes })
+    Ok(Senders { webhooks, pushes, notifications })
 }
 
 /// Unregisters the node of a cluster.

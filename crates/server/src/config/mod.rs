@@ -17,6 +17,7 @@ mod guard;
 mod http;
 mod key;
 mod log;
+mod notifications;
 mod oidc;
 mod parse;
 mod passwords;
@@ -52,6 +53,7 @@ pub(crate) use flags::shell_word;
 pub use flags::{Flags, LeadingFlags, ServerFlags};
 pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};
+pub use notifications::EmailConfig;
 pub use oidc::{OidcConfig, ProviderConfig};
 pub(crate) use reference::{example_file, reference};
 pub use sockets::SocketConfig;
@@ -125,6 +127,8 @@ pub struct Config {
     pub files: FilesConfig,
     /// The settings of webhooks.
     pub webhooks: WebhooksConfig,
+    /// How e-mail is sent; `None` if it is not.
+    pub email: Option<EmailConfig>,
     /// The number of days after which a contact request expires; 0 for never.
     pub contact_request_days: u32,
     /// The number of days after which a new key expires if no expiry is requested; 0 for never.
@@ -298,11 +302,13 @@ impl Config {
         let max_tasks = boards::max_tasks(values);
         let files = files::read(values, &data_dir, &store, cluster_mode);
         let webhooks = webhooks::read(values);
+        let email = notifications::read(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
         let prices = prices::read(values);
         let retention = retention::read(values);
         let (registration, passwords) = passwords::read(values);
+        notifications::check_registration(values, email.as_ref(), registration);
         let key_ttl_days = passwords::key_ttl_days(values);
         let oidc = oidc::read(values, public_url.as_ref(), console);
         let rates = rates::read(values);
@@ -333,6 +339,7 @@ impl Config {
             max_tasks,
             files,
             webhooks,
+            email,
             contact_request_days,
             key_ttl_days,
             retention,

@@ -9,6 +9,7 @@ use crate::audit::AuditAction;
 use crate::control::SetAgentPaused;
 use crate::delivery::{Claims, MaxAttempts};
 use crate::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, UserId};
+use crate::notification::{ChannelEnd, NotificationChannel};
 use crate::push::{PushConfig, PushRemoval, RemovePushConfig, SetPushConfig};
 use crate::time::Timestamp;
 use crate::webhook::{ChangeWebhook, DisabledReason, Resend, WebhookStep};
@@ -166,6 +167,52 @@ impl AuditEntry {
         let (subject, tenant) = (AuditObject::Agent(config.task.agent), AuditTenant::of_user(config.user));
         let entry = Self::new(AuditAction::PushRemoved, Actor::Server, subject, tenant, now);
         entry.with_detail(reason.as_str())
+    }
+
+    /// A channel of notifications that its user has made. Of the address, only the beginning is recorded, as of a webhook.
+    pub fn notification_channel_created(channel: &NotificationChannel) -> Self {
+        let kind = channel.target.kind().as_str();
+        let detail = match channel.target.url() {
+            Some(url) => format!("{kind} {}", url.origin()),
+            None => kind.to_owned(),
+        };
+        let (action, at) = (AuditAction::NotificationChannelCreated, channel.created_at);
+        Self::of_notification_channel(action, channel, Actor::from(channel.user), detail, at)
+    }
+
+    /// One that its user has changed.
+    pub fn notification_channel_changed(channel: &NotificationChannel) -> Self {
+        let (action, at) = (AuditAction::NotificationChannelChanged, channel.updated_at);
+        let detail = channel.target.kind().as_str();
+        Self::of_notification_channel(action, channel, Actor::from(channel.user), detail, at)
+    }
+
+    /// One that its user has removed.
+    pub fn notification_channel_removed(channel: &NotificationChannel, now: Timestamp) -> Self {
+        let (action, detail) = (AuditAction::NotificationChannelRemoved, channel.target.kind().as_str());
+        Self::of_notification_channel(action, channel, Actor::from(channel.user), detail, now)
+    }
+
+    /// One that the server has switched off.
+    pub fn notification_channel_disabled(
+        channel: &NotificationChannel,
+        reason: ChannelEnd,
+        now: Timestamp,
+    ) -> Self {
+        let action = AuditAction::NotificationChannelDisabled;
+        let detail = format!("{} {}", channel.target.kind().as_str(), reason.as_str());
+        Self::of_notification_channel(action, channel, Actor::Server, detail, now)
+    }
+
+    fn of_notification_channel(
+        action: AuditAction,
+        channel: &NotificationChannel,
+        by: Actor,
+        detail: impl Into<String>,
+        now: Timestamp,
+    ) -> Self {
+        let (subject, tenant) = (AuditObject::User(channel.user), AuditTenant::of_user(channel.user));
+        Self::new(action, by, subject, tenant, now).with_detail(detail)
     }
 
     /// An agent that was deleted.

@@ -1,0 +1,3 @@
+DROP TABLE notification_links;
+DROP TABLE notifications;
+DROP TABLE notification_channels;
