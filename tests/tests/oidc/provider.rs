@@ -1,7 +1,7 @@
 //! An identity provider that a test can make lie.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use aws_lc_rs::hmac;
 use aws_lc_rs::rand::SystemRandom;

@@ -57,7 +57,8 @@ fn issuer(config: &Config, named: &str) -> Result<String, Failure> {
     found.map(|provider| provider.settings.issuer.clone()).ok_or_else(|| {
         let all = known.map(|provider| provider.name.to_string()).collect::<Vec<_>>().join(", ");
         let next = if all.is_empty() {
-            "configure one in a table [oidc.NAME], or give its URL: see `parlance user link --help`".to_owned()
+            "configure one in a table [oidc.NAME], or give its URL: see `parlance user link --help`"
+                .to_owned()
         } else {
             format!("the configuration has {all}; or give a URL: see `parlance user link --help`")
         };
