@@ -459,7 +459,7 @@ async fn a_slow_provider_is_not_waited_for() {
 /// Every web page can make a browser send an answer that it has not asked for, so these count for nothing.
 #[tokio::test]
 async fn forged_answers_shut_nobody_out() {
-    let scene = Scene::new("", &[("PARLANCE_RATE_LIMIT_FAILURES", "1/5")]).await;
+    let scene = Scene::new("create_accounts = true", &[("PARLANCE_RATE_LIMIT_FAILURES", "1/5")]).await;
     let browser = scene.browser();
     for number in 0..12 {
         assert_eq!(browser.answer_with("", &format!("code=1&state={number}")).await.problem, "expired");
