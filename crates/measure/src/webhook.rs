@@ -96,4 +96,9 @@ pub(crate) fn begin() {
     for gauge in [&IN_FLIGHT, &WAITING, &OLDEST] {
         LazyLock::force(gauge);
     }
+    for kind in ["email", "ntfy", "web_push", "webhook"] {
+        for result in ["delivered", "failed", "refused", "postponed"] {
+            let _ = counter!(NOTIFICATIONS, "kind" => kind, "result" => result);
+        }
+    }
 }
