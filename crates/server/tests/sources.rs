@@ -40,7 +40,7 @@ const SLEEPS: [(&str, usize); 13] = [
 ];
 
 /// How often tests let a fixed time pass, because nothing shows that it is over.
-const ELAPSES: [(&str, usize); 14] = [
+const ELAPSES: [(&str, usize); 15] = [
     // NATS hangs while a node ends; a beat that must not come.
     ("crates/adapters-nats/tests/bus/carrying.rs", 2),
     // The second of two joins begins later than the first.
@@ -65,6 +65,8 @@ const ELAPSES: [(&str, usize); 14] = [
     ("tests/tests/nodes/main.rs", 1),
     // Reminders become due while no server runs.
     ("tests/tests/reminders.rs", 1),
+    // Nothing is sent twice, by whichever server.
+    ("tests/tests/notifications/main.rs", 2),
     // A server in the middle of its drain.
     ("tests/tests/stop.rs", 1),
     // Nothing is sent to a webhook that is gone, or to an agent that is paused.
