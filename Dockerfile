@@ -1,12 +1,19 @@
 # The server in an image: built with the C compiler that the embedded store needs, run without it.
 #
 # The version of this image fixes its system, compiler for C, and rustup. Rust is the stable toolchain that
-# rust-toolchain.toml names, as in the tests: rustup installs it during the build.
+# rust-toolchain.toml names, as in the tests: rustup installs it in a layer of its own. Compiled dependencies are kept in
+# caches, so that another build compiles only what has changed; this needs BuildKit or Buildah.
+#
+#   docker build --build-arg PARLANCE_COMMIT=$(git rev-parse --short=12 HEAD) .
 FROM rust:1.89.0-bookworm AS build
 WORKDIR /src
+COPY rust-toolchain.toml .
+RUN rustup toolchain install
 COPY . .
-RUN cargo build --locked --profile dist -p server --bin parlance \
-    && mv target/dist/parlance /parlance
+ARG PARLANCE_COMMIT
+RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
+    cargo build --locked --profile dist -p server --bin parlance \
+    && cp target/dist/parlance /parlance
 
 FROM debian:bookworm-20250811-slim
 RUN apt-get update \
