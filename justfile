@@ -44,6 +44,15 @@ guard *arguments:
 console:
     console/build
 
+# Take the pictures of docs/console.md with Chromium and the built server.
+pictures:
+    console/install
+    cd console && PARLANCE_BIN="${PARLANCE_BIN:-$PWD/../target/debug/parlance}" CONSOLE_ASSETS="$PWD/../crates/http-console/assets" node tests/pictures.mjs --docs
+
+# Build the book of the documents into target/book/html, and check its links.
+book:
+    scripts/book
+
 # Write the software bill of materials of the program.
 sbom file="target/parlance.cdx.json":
     scripts/sbom {{file}}

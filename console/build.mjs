@@ -77,7 +77,8 @@ async function script(name, entry, plugins) {
   return Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs).filter(path => inputs[path].bytesInOutput > 0));
 }
 const inputs = await script("app.js", "main.tsx", [without, apart]);
-const twice = (await script("later.js", "later/later.ts", [shared])).filter(path => inputs.includes(path) || path.includes("node_modules"));
+const laterInputs = await script("later.js", "later/later.ts", [shared]);
+const twice = laterInputs.filter(path => inputs.includes(path));
 if (twice.length > 0) throw new Error(`in both scripts: ${twice.join(", ")}. Import it from src/shared.ts`);
 await build({
   ...common,
@@ -97,7 +98,7 @@ writeFileSync(join(out, "index.html"), page);
 
 // What is in the bundle, with its license.
 const packages = new Set();
-for (const path of inputs) {
+for (const path of [...inputs, ...laterInputs]) {
   const name = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
   if (name) packages.add(name);
 }

@@ -25,6 +25,8 @@ const USED = [
   "listNotificationChannels", "createNotificationChannel", "changeNotificationChannel", "removeNotificationChannel", "testNotificationChannel",
   "listNotifications", "findWebPushKey",
   "listApiKeys", "createApiKey", "revokeApiKey", "listSessions", "endSession", "endOtherSessions",
+  "showSecondFactor", "beginSecondFactor", "confirmSecondFactor", "renewRecoveryCodes", "removeSecondFactor",
+  "listPasskeys", "beginPasskey", "addPasskey", "renamePasskey", "removePasskey",
   "apiVersion",
   "showOverview", "showThroughput", "listOpenConnections", "listDisconnects", "listFlaggedAgents", "listAllAuditEntries",
   "listUsers", "disableUser", "enableUser", "listAllAgents", "disableAgent", "enableAgent", "listOrganizations", "listPlans", "assignPlan",
@@ -50,7 +52,7 @@ function type(schema) {
     const parts = schema[word].map(type);
     // A schema or any object: members that are only there if they were asked for.
     const [first, ...rest] = parts.filter(part => part !== "Record<string, unknown>");
-    return parts.length === 2 && first && rest.length === 0 ? `Partial<${first}>` : union(parts);
+    return parts.length === 2 && first && first !== "null" && rest.length === 0 ? `Partial<${first}>` : union(parts);
   }
   if (schema.allOf) {
     const parts = schema.allOf.map(type);
@@ -96,7 +98,7 @@ for (const [path, methods] of Object.entries(document.paths)) {
     let body = operation.requestBody?.content?.["application/json"]?.schema;
     // A body may be flat or wrapped in its object's name; the first form is the wrapped one.
     body = (body?.oneOf ?? body?.anyOf)?.[0] ?? body;
-    (/^\/api\/v1\/(operator|me\/memories|me\/search|me\/notifications|me\/reminders|me\/bulk-deletions)\b|\/(tree|board|tasks|bulk-delete|webhook)\b/.test(path) ? laterRoutes : routes).push(`  ${operation.operationId}: "${method.toUpperCase()} ${path.replace(/^\/api\/v1\/me(?=\/)/, "")}",`);
+    (/^\/api\/v1\/(operator|me\/memories|me\/search|me\/notifications|me\/reminders|me\/second-factor|me\/passkeys|me\/bulk-deletions)\b|\/(tree|board|tasks|bulk-delete|webhook)\b/.test(path) ? laterRoutes : routes).push(`  ${operation.operationId}: "${method.toUpperCase()} ${path.replace(/^\/api\/v1\/me(?=\/)/, "")}",`);
     operations.push(`  ${operation.operationId}: {\n    path: ${parameters(operation, "path")};\n    query: ${parameters(operation, "query")};\n` +
       `    body: ${body ? type(body) : "undefined"};\n    answer: ${answer ? type(answer) : "undefined"};\n  };`);
   }

@@ -1,18 +1,19 @@
 //! Many sockets, and what reaches them.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt, stream};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
-use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::skim::{Came, Skimmer};
@@ -33,12 +34,15 @@ pub(crate) struct Wish {
     pub(crate) key: String,
     /// What it joins.
     pub(crate) topics: Vec<String>,
+    /// The address that it comes from, if the system is not to choose one: an address has about 28,000 ports.
+    pub(crate) source: Option<Ipv4Addr>,
 }
 
 /// What has reached the sockets of a flock.
 #[derive(Default)]
 struct Heard {
     frames: AtomicU64,
+    bytes: AtomicU64,
     restarts: AtomicUsize,
     ended: AtomicUsize,
 }
@@ -101,6 +105,11 @@ impl Flock {
         self.heard.frames.load(Ordering::Relaxed)
     }
 
+    /// How many bytes their texts had.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.heard.bytes.load(Ordering::Relaxed)
+    }
+
     /// Waits until so many frames came.
     pub(crate) async fn until_frames(&self, count: u64) {
         until("the frames came", || self.frames() >= count).await;
@@ -142,21 +151,34 @@ async fn until(what: &str, probe: impl Fn() -> bool) {
 
 /// A socket that has joined what it wants.
 pub(crate) async fn joined(wish: &Wish) -> WebSocketStream<TcpStream> {
-    let mut request = wish.url.as_str().into_client_request().unwrap();
-    let host = request.uri().authority().unwrap().to_string();
+    try_joined(wish).await.unwrap()
+}
+
+/// The same, where the server may refuse it.
+pub(crate) async fn try_joined(wish: &Wish) -> Result<WebSocketStream<TcpStream>, Error> {
+    let mut request = wish.url.as_str().into_client_request()?;
+    let server = request.uri().authority().unwrap().as_str().parse::<SocketAddr>().unwrap();
     request.headers_mut().insert("x-api-key", HeaderValue::from_str(&wish.key).unwrap());
-    let stream = TcpStream::connect(host).await.unwrap();
-    stream.set_nodelay(true).unwrap();
+    let socket = TcpSocket::new_v4()?;
+    if let Some(source) = wish.source {
+        socket.bind((source, 0).into())?;
+    }
+    let stream = socket.connect(server).await?;
+    stream.set_nodelay(true)?;
     // The load is to be light beside what it measures.
     let config = WebSocketConfig::default().read_buffer_size(4096).write_buffer_size(0);
-    let (mut stream, _) = client_async_with_config(request, stream, Some(config)).await.unwrap();
+    let (mut stream, _) = client_async_with_config(request, stream, Some(config)).await?;
     for (index, topic) in wish.topics.iter().enumerate() {
         let join = format!("[\"{index}\",\"{index}\",\"{topic}\",\"phx_join\",{{}}]");
-        stream.send(Message::text(join)).await.unwrap();
-        let answer = stream.next().await.unwrap().unwrap();
-        assert!(answer.to_text().unwrap().contains("\"ok\""), "{answer}");
+        stream.send(Message::text(join)).await?;
+        let answer = stream.next().await.ok_or(Error::ConnectionClosed)??;
+        match &answer {
+            Message::Text(text) => assert!(text.contains("\"ok\""), "{answer}"),
+            // The server stops.
+            _ => return Err(Error::ConnectionClosed),
+        }
     }
-    stream
+    Ok(stream)
 }
 
 /// The same, read cheaply from now on.
@@ -177,6 +199,7 @@ async fn listen(mut socket: Skimmer, ear: Ear) {
                 {
                     waits.lock().unwrap().push(wait(origin.elapsed().saturating_sub(due)));
                 }
+                ear.heard.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
                 ear.heard.frames.fetch_add(1, Ordering::Relaxed);
             }
             Came::Close(code) => {
@@ -188,7 +211,7 @@ async fn listen(mut socket: Skimmer, ear: Ear) {
 }
 
 /// When a message was due, as its text says.
-fn stamp(text: &[u8]) -> Option<Duration> {
+pub(crate) fn stamp(text: &[u8]) -> Option<Duration> {
     let mark = STAMP.as_bytes();
     let begin = text.windows(mark.len()).position(|part| part == mark)? + mark.len();
     let digits = text.get(begin..begin + STAMP_DIGITS)?;

@@ -24,7 +24,9 @@ mod places;
 mod process;
 mod reads;
 mod report;
+mod scale;
 mod scene;
+mod search;
 mod seed;
 mod sends;
 mod skim;
@@ -100,18 +102,34 @@ enum What {
     Slow,
     /// Sends beside files that are uploaded and downloaded.
     Transfers,
+    /// A hundred thousand agents in ten thousand rooms: what it costs that they are connected, ask, come and go, and
+    /// what a restart is to them. Not among all.
+    Scale(scale::Wanted),
+    /// Searches among many messages. Not among all.
+    Search {
+        /// How many are stored.
+        #[arg(long, default_value_t = 10_000_000)]
+        messages: u64,
+    },
     /// The bare server, which the others start.
     #[command(hide = true)]
     Bare {
         /// The port on the loopback address.
         port: u16,
     },
+    /// Some of the agents of `scale`, which starts it.
+    #[command(hide = true)]
+    Crowd(scale::crowd::Part),
 }
 
 fn main() {
     let arguments = Arguments::parse();
     if let What::Bare { port } = arguments.what {
         return bare::serve(port);
+    }
+    if let What::Crowd(part) = arguments.what {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        return runtime.block_on(scale::crowd::be(part));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(run(&arguments));
@@ -134,7 +152,9 @@ async fn run(arguments: &Arguments) {
         What::Latency { .. } => "latency",
         What::Nodes => "nodes",
         What::Transfers => "transfers",
-        What::Slow | What::Bare { .. } => "slow",
+        What::Scale(_) => "scale",
+        What::Search { .. } => "search",
+        What::Slow | What::Bare { .. } | What::Crowd(_) => "slow",
     };
     report::write(&arguments.results, name, &machine, &rows);
 }
@@ -188,7 +208,9 @@ async fn measure(arguments: &Arguments) -> Vec<Row> {
         What::Nodes => nodes::run(rounds).await,
         What::Slow => slow::run().await,
         What::Transfers => over(store, async |place| transfers::run(&place, rounds).await).await,
-        What::Bare { .. } => Vec::new(),
+        What::Scale(wanted) => over(store, async |place| scale::run(&place, wanted).await).await,
+        What::Search { messages } => over(store, async |place| search::run(&place, messages).await).await,
+        What::Bare { .. } | What::Crowd(_) => Vec::new(),
     }
 }
 

@@ -229,11 +229,17 @@ fn query(read: Read) -> String {
 
 /// Runs a query that gives one number.
 pub(crate) fn ask_sql(url: &str, query: &str) -> f64 {
+    ask_sql_text(url, query).parse().expect("one number")
+}
+
+/// Runs a query that gives one value.
+pub(crate) fn ask_sql_text(url: &str, query: &str) -> String {
     let psql = Command::new(programs().join("psql"))
         .args(["--no-psqlrc", "--quiet", "--tuples-only", "--set=ON_ERROR_STOP=1", "--command", query, url])
         .output()
         .unwrap();
-    String::from_utf8(psql.stdout).unwrap().trim().parse().expect("one number")
+    assert!(psql.status.success(), "psql failed: {}", String::from_utf8_lossy(&psql.stderr));
+    String::from_utf8(psql.stdout).unwrap().trim().to_owned()
 }
 
 /// Runs statements.

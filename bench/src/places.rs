@@ -28,7 +28,9 @@ pub(crate) struct Served {
 impl Place {
     /// A cluster that keeps what it has committed, also through a power cut.
     pub(crate) fn postgres() -> Self {
+        // On a disk, as in production, and not in memory.
         let options = Options::default()
+            .inside(&std::env::temp_dir())
             .setting("fsync", "on")
             .setting("shared_buffers", "1GB")
             .setting("max_wal_size", "4GB");

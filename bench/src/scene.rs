@@ -10,13 +10,17 @@ const AT_ONCE: usize = 32;
 
 /// A wish for a socket of this caller.
 pub(crate) fn wish(server: &Server, key: &str, topics: Vec<String>) -> Wish {
-    let url = format!("ws://{}/api/v1/socket/websocket?vsn=2.0.0", server.address());
-    Wish { url, key: key.to_owned(), topics }
+    Wish { url: socket_url(&server.address()), key: key.to_owned(), topics, source: None }
+}
+
+/// Where a server at this address has its sockets.
+pub(crate) fn socket_url(address: &str) -> String {
+    format!("ws://{address}/api/v1/socket/websocket?vsn=2.0.0")
 }
 
 /// A wish for a socket of the bare server.
 pub(crate) fn bare_wish(address: &str) -> Wish {
-    Wish { url: format!("ws://{address}/socket"), key: String::new(), topics: Vec::new() }
+    Wish { url: format!("ws://{address}/socket"), key: String::new(), topics: Vec::new(), source: None }
 }
 
 /// Agents of one owner.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
+use e2e::Server;
 
 use crate::pgbench::run_sql;
 use crate::places::Served;
@@ -21,18 +22,26 @@ pub(crate) struct Past<'p> {
 pub(crate) const STORED_A_ROOM: u32 = 1000;
 
 /// Noon of a day before this was written, in microseconds.
-const NOON: u64 = 1_782_907_200_000_000;
+pub(crate) const NOON: u64 = 1_782_907_200_000_000;
 
 /// Writes what these rooms have behind them; nothing was in them, and no server runs.
 pub(crate) fn write(served: &Served, pasts: &[Past<'_>]) {
     if let Some(url) = served.database_url() {
         run_sql(&url, &statements(&POSTGRES, pasts));
-        return;
+    } else {
+        run_sql_embedded(&served.server, &statements(&SQLITE, pasts));
     }
-    let file = served.server.data().join("parlance.db");
-    let mut connection = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
-    connection.batch_execute("PRAGMA synchronous = OFF").unwrap();
-    connection.batch_execute(&statements(&SQLITE, pasts)).unwrap();
+}
+
+/// Runs statements on the embedded store of a server that does not run.
+pub(crate) fn run_sql_embedded(server: &Server, statements: &str) {
+    open_embedded(server).batch_execute(&format!("PRAGMA synchronous = OFF;\n{statements}")).unwrap();
+}
+
+/// The embedded store of a server.
+pub(crate) fn open_embedded(server: &Server) -> SqliteConnection {
+    let file = server.data().join("parlance.db");
+    SqliteConnection::establish(file.to_str().unwrap()).unwrap()
 }
 
 /// How a store writes what the others write otherwise.

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, interval_at};
 
 /// How often a client says that it lives, as the published ones do.
-const HEARTBEAT: Duration = Duration::from_secs(25);
+const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// `[null,"0","phoenix","heartbeat",{}]` as a masked frame; the mask is zero, so the text stands as it is.
 const BEAT: &[u8] = b"\x81\xa3\0\0\0\0[null,\"0\",\"phoenix\",\"heartbeat\",{}]";

@@ -5,6 +5,8 @@ export { batch, computed, signal } from "@preact/signals";
 export { Fragment, jsx, jsxs } from "preact/jsx-runtime";
 export { useEffect, useMemo, useRef, useState } from "preact/hooks";
 export { Somebody } from "./parts/Choose.tsx";
+export { Code } from "./parts/Code.tsx";
+export { CopyButton } from "./parts/Copy.tsx";
 export { Deliveries } from "./parts/Deliveries.tsx";
 export { StateSign } from "./parts/Delivery.tsx";
 export { ShownOnce } from "./parts/Secret.tsx";
@@ -36,7 +38,8 @@ export { find, isObserved, isOwner, loadMore, next as moreRooms, roomOf, rooms }
 export { BASE, choose, place } from "./store/route.ts";
 export { ROUTES } from "./wire/api.ts";
 export { call, keyFor, patiently } from "./wire/call.ts";
+export { create, knowsPasskeys } from "./wire/device.ts";
 export { listen } from "./wire/link.ts";
-export { accessToken, onLeave, parsed, user } from "./wire/session.ts";
+export { accessToken, hasPasskeys, onLeave, parsed, user } from "./wire/session.ts";
 export { w } from "./words.ts";
 export { many } from "./words/many.ts";

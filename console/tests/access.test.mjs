@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { scene } from "./scene.mjs";
-import { assertClean, BROWSER, closeBrowser, logIn, openRoom, PASSWORD, reflows, shownTexts, until, violations, watch, world } from "./world.mjs";
+import { assertClean, BROWSER, closeBrowser, LOOKS, logIn, openRoom, PASSWORD, reflows, shownTexts, until, violations, watch, world } from "./world.mjs";
 
 after(closeBrowser);
 
@@ -104,7 +104,7 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first, 
     ["organization, audit", to("/organization/audit", ".lines li")],
     ["invitation", async page => { await page.goto("about:blank"); await to("/register#thnv_i_1_x", "h1")(page); await page.getByText("You are logged in as").waitFor(); }],
     ["settings", to("/settings", ".sheet")],
-    ...["New API key", "Revoke Unnamed key"].map(name => [`settings, ${name}`, async page => {
+    ...["New API key", "Revoke Unnamed key", "Set up second factor"].map(name => [`settings, ${name}`, async page => {
       await to("/settings", ".sheet")(page);
       await page.getByRole("button", { name }).click();
       await page.locator("dialog[open]").waitFor();
@@ -150,10 +150,7 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first, 
   ];
 }
 
-// Each scheme and each width once; in the long form, all pairs of them.
-const looks = [["light", 1280], ["dark", 390]];
-if (process.env.PARLANCE_TEST_FULL) looks.push(["light", 390], ["dark", 1280]);
-for (const [colorScheme, width] of looks) {
+for (const [colorScheme, width] of LOOKS) {
   test(`axe_finds_nothing: ${colorScheme}, ${width} px`, async t => {
     const it = await world(t, { viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce" });
     const made = await scene(it.server);
@@ -164,6 +161,8 @@ for (const [colorScheme, width] of looks) {
       await show(it.page);
       for (const fault of await violations(it.page)) faults.push(`${name}: ${fault}`);
       if (!(await reflows(it.page))) faults.push(`${name}: scrolls sideways`);
+      // What is for screen readers only must not escape what scrolls.
+      if (!isOut && await it.page.evaluate(() => document.documentElement.scrollHeight > innerHeight)) faults.push(`${name}: the window scrolls as well`);
     }
     assert.deepEqual(faults, []);
     assertClean(it.seen);

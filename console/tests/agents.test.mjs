@@ -136,13 +136,12 @@ run(Failing())
   await failed.locator("summary").click();
   await failed.getByText("2 more messages are waiting behind this one").waitFor();
   await failed.getByText(/Disconnected since .*connection lost/).waitFor();
-  start();
-  await page.locator(".crew .dot.on").waitFor();
   await failed.getByText("overloaded").first().waitFor();
   await failed.getByRole("button", { name: "Dead-letter…" }).click();
   await page.getByLabel("Reason").fill("The model cannot read it");
   await page.getByRole("button", { name: "Dead-letter", exact: true }).click();
   await page.locator(".delivery.dead", { hasText: "dead-lettered" }).waitFor();
+  start();
   await until("the two behind it are answered", async () => (await page.locator(".delivery.processed").count()) === 2);
   await page.locator(".delivery.dead").getByText("The model cannot read it").first().waitFor();
   assertClean(seen);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { png, upload } from "./uploads.mjs";
-import { assertClean, BROWSER, closeBrowser, logIn, openRoom, reflows, until, violations, world } from "./world.mjs";
+import { assertClean, BROWSER, closeBrowser, LOOKS, logIn, openRoom, reflows, until, violations, world } from "./world.mjs";
 
 after(closeBrowser);
 
@@ -542,31 +542,29 @@ test("a_transcript_is_a_page_of_its_own", async t => {
   assertClean(seen);
 });
 
-for (const colorScheme of ["light", "dark"]) {
-  for (const width of [1280, 390]) {
-    test(`axe_finds_nothing_in_files: ${colorScheme}, ${width} px`, async t => {
-      const it = await place(t, { viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce" });
-      const { page, server, seen } = it;
-      const room = await server.room("Axe");
-      await sayWith(server, room, "Look", [await upload(server, room, "a picture.png", png(300, 200)), await upload(server, room, `${"long-name-".repeat(20)}.txt`, "x"), await upload(server, room, "broken.png", png(9, 9).subarray(0, 40))]);
-      await logIn(it);
-      await openRoom(it, room);
-      await page.getByText("No preview.").waitFor();
-      await page.getByRole("button", { name: "Enlarge a picture.png" }).waitFor();
-      it.console.faults.answer = request => (request.method === "PUT" && request.headers["x-file-name"] !== "fine.txt" ? "gateway" : null);
-      await chooser(page).setInputFiles([file("fine.txt", "fine"), file(`${"failing-".repeat(12)}.txt`, "failing")]);
-      const check = async what => {
-        assert.deepEqual((await violations(page)).map(one => `${what}: ${one}`), []);
-        assert.ok(await reflows(page), `${what} scrolls sideways`);
-      };
-      await ready(page);
-      await check("uploading");
-      await tray(page).getByText("Bad gateway").waitFor();
-      await check("failed");
-      await page.getByRole("button", { name: "Enlarge a picture.png" }).click();
-      await page.locator("dialog[open] img").waitFor();
-      await check("enlarged");
-      assertClean(seen);
-    });
-  }
+for (const [colorScheme, width] of LOOKS) {
+  test(`axe_finds_nothing_in_files: ${colorScheme}, ${width} px`, async t => {
+    const it = await place(t, { viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce" });
+    const { page, server, seen } = it;
+    const room = await server.room("Axe");
+    await sayWith(server, room, "Look", [await upload(server, room, "a picture.png", png(300, 200)), await upload(server, room, `${"long-name-".repeat(20)}.txt`, "x"), await upload(server, room, "broken.png", png(9, 9).subarray(0, 40))]);
+    await logIn(it);
+    await openRoom(it, room);
+    await page.getByText("No preview.").waitFor();
+    await page.getByRole("button", { name: "Enlarge a picture.png" }).waitFor();
+    it.console.faults.answer = request => (request.method === "PUT" && request.headers["x-file-name"] !== "fine.txt" ? "gateway" : null);
+    await chooser(page).setInputFiles([file("fine.txt", "fine"), file(`${"failing-".repeat(12)}.txt`, "failing")]);
+    const check = async what => {
+      assert.deepEqual((await violations(page)).map(one => `${what}: ${one}`), []);
+      assert.ok(await reflows(page), `${what} scrolls sideways`);
+    };
+    await ready(page);
+    await check("uploading");
+    await tray(page).getByText("Bad gateway").waitFor();
+    await check("failed");
+    await page.getByRole("button", { name: "Enlarge a picture.png" }).click();
+    await page.locator("dialog[open] img").waitFor();
+    await check("enlarged");
+    assertClean(seen);
+  });
 }

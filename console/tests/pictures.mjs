@@ -1,11 +1,16 @@
 // Takes a picture of every screen: node tests/pictures.mjs DIRECTORY
+// Takes those of docs/console.md:  node tests/pictures.mjs --docs
 import { mkdirSync } from "node:fs";
 import { chromium } from "playwright-core";
 import { serve } from "../serve.mjs";
 import { scene } from "./scene.mjs";
 import { logIn, Server } from "./world.mjs";
 
-const out = process.argv[2] ?? "pictures";
+const DOCUMENTED = ["room", "room-failure", "room-board", "inbox", "search-hits", "work", "tree", "agent", "usage", "organization-limits", "go-to", "server"];
+const LOOKS = [["light", "light", 1280], ["dark", "dark", 1280], ["phone", "light", 390]];
+
+const isForDocs = process.argv[2] === "--docs";
+const out = isForDocs ? new URL("../../docs/pictures/console", import.meta.url).pathname : process.argv[2] ?? "pictures";
 mkdirSync(out, { recursive: true });
 const server = await Server.start();
 const { url, close, faults } = await serve({ to: server.urls, ...(process.env.CONSOLE_ASSETS ? { assets: process.env.CONSOLE_ASSETS } : {}) });
@@ -14,10 +19,14 @@ const browser = await chromium.launch({ executablePath: process.env.CONSOLE_CHRO
 const base = `${url}/console`;
 
 try {
-  for (const [look, theme, width] of [["light", "light", 1280], ["dark", "dark", 1280], ["phone", "light", 390]]) {
+  for (const [look, theme, width] of isForDocs ? LOOKS.slice(0, 1) : LOOKS) {
     const context = await browser.newContext({ viewport: { width, height: width < 500 ? 844 : 800 }, colorScheme: theme, deviceScaleFactor: 1 });
     const page = await context.newPage();
-    const take = async name => { await page.waitForTimeout(250); await page.screenshot({ path: `${out}/${name}-${look}.png` }); };
+    const take = async name => {
+      if (isForDocs && !DOCUMENTED.includes(name)) return;
+      await page.waitForTimeout(250);
+      await page.screenshot({ path: `${out}/${name}${isForDocs ? "" : `-${look}`}.png`, animations: "disabled", caret: "hide" });
+    };
     const to = async (path, ready = "main h1") => { await page.goto(base + path); await page.locator(ready).first().waitFor(); };
 
     await to("/login"); await take("login");

@@ -430,6 +430,109 @@ test("lists_follow_what_happens_elsewhere", async t => {
   assertClean(seen);
 });
 
+test("who_can_be_added_is_asked_whenever_the_list_opens", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  await server.agent("Thinker");
+  const room = await server.room("Late");
+  await logIn(it);
+  await openRoom(it, room);
+  await composer(page).pressSequentially("@th");
+  await page.getByRole("option", { name: "Thinker" }).waitFor();
+  await page.keyboard.press("Escape");
+  await composer(page).fill("");
+  // From a shell, so that no event tells the page.
+  server.command("agent", "create", "--owner", "admin", "--name", "Third", "--description", "Comes later");
+  await composer(page).pressSequentially("@th");
+  await page.getByRole("option", { name: "Third" }).waitFor();
+  assert.equal(await page.getByRole("option").count(), 2);
+  await page.getByRole("option", { name: "Third" }).click();
+  await page.getByText("Adds Third to the room").waitFor();
+  await page.keyboard.press("Escape");
+
+  // Without an answer, those who are known are still there.
+  await page.route("**/api/v1/me/peers?*", route => route.abort());
+  await composer(page).fill("");
+  await composer(page).pressSequentially("@thi");
+  await until("both are listed", async () => (await page.getByRole("option").count()) === 2);
+  await page.keyboard.press("Escape");
+
+  // Whose agent it is, is known as well, though it was registered elsewhere.
+  await page.unroute("**/api/v1/me/peers?*");
+  await page.getByRole("button", { name: "New room" }).click();
+  await page.locator(".choose li", { hasText: "Third" }).getByText("yours").waitFor();
+  assertClean(seen);
+});
+
+test("a_mention_of_nobody_warns_and_a_name_mentions", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const ada = await server.agent("Ada");
+  const smith = await server.agent("John Smith");
+  const room = await server.room("Names", ada, smith);
+  await logIn(it);
+  await openRoom(it, room);
+  const warning = page.locator(".effect .warning");
+  const nobody = word => warning.filter({ hasText: `@${word} mentions nobody, so no agent will receive this. Type @ and choose from the list.` });
+  await composer(page).fill("just a note");
+  await page.getByText("No agent is mentioned").waitFor();
+  assert.equal(await warning.count(), 0);
+  await composer(page).pressSequentially(" @xy");
+  await nobody("xy").waitFor();
+  assert.match(await composer(page).getAttribute("aria-describedby"), /composer-effect/);
+  await page.waitForFunction(() => document.querySelector("#composer-effect .warning svg"));
+
+  // The name that messages show, with spaces as well.
+  for (const [text, agent] of [["are you there, @ada?", ada], ["and you, @John Smith?", smith]]) {
+    await composer(page).fill(text);
+    await page.getByText(`${agent.name} is not connected`).waitFor();
+    await page.keyboard.press("Enter");
+    const row = page.locator("[data-text]", { hasText: text.split(",")[0] });
+    await row.locator(".mention", { hasText: `@${agent.name}` }).waitFor();
+    await row.locator(".delivery.new", { hasText: agent.name }).waitFor();
+  }
+
+  // Once two have it, it is nobody's.
+  server.user("lovelace", "Ada", "admin");
+  const [other] = (await server.call("GET", "/me/peers?type=User")).filter(one => one.handle === "lovelace");
+  await server.call("POST", `/me/chats/${room}/participants`, { participant: { participant_id: other.id } });
+  await page.getByRole("button", { name: "People" }).filter({ hasText: "4" }).waitFor();
+  await composer(page).fill("@Ada hello");
+  await nobody("Ada").waitFor();
+  await composer(page).fill("@admin/ada hello");
+  await page.getByText("Ada is not connected").waitFor();
+  assertClean(seen);
+});
+
+test("a_folded_line_names_the_tool_and_the_tokens", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const busy = await server.agent("Busy");
+  const room = await server.room("Steps", busy);
+  await server.say(room, "begin");
+  await logIn(it);
+  await openRoom(it, room);
+  // As the adapters of band-sdk report them; of the result, the page keeps the beginning only.
+  for (const [message_type, content, line, metadata] of [
+    ["tool_call", '{"name": "band_send_message", "args": {"content": "hi"}, "tool_call_id": "1"}', "Tool call: band_send_message"],
+    ["tool_result", `{"name": "band_send_message", "output": "${"x".repeat(9000)}", "tool_call_id": "1"}`, "Result: band_send_message"],
+    ["task", "Token usage: input=1240 output=80", "Tokens: 1,240 input, 80 output", { band_usage: { input_tokens: 1240, output_tokens: 80, cache_read_tokens: 7, cache_write_tokens: 0 } }],
+    ["task", "Wrote the plan", "Task: Wrote the plan"],
+  ]) {
+    await server.call("POST", `/agent/chats/${room}/events`, { event: { content, message_type, metadata: metadata ?? {} } }, busy.key);
+    await until(line, async () => (await page.locator(".steps .last").allInnerTexts()).join() === line);
+  }
+  // The opened steps have everything.
+  await page.locator(".steps > summary").click();
+  await page.locator("li.tool_call pre", { hasText: '"content": "hi"' }).waitFor();
+  const usage = page.locator("li.task").first();
+  await usage.locator(".kind", { hasText: "Tokens" }).waitFor();
+  await usage.getByText("Token usage: input=1240 output=80").waitFor();
+  await usage.getByText("Details").click();
+  await usage.locator("pre", { hasText: '"cache_read_tokens": 7' }).waitFor();
+  assertClean(seen);
+});
+
 test("five_requests_before_the_log_in", async t => {
   const it = await world(t);
   await it.page.goto(`${it.base}/`);

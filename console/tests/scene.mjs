@@ -67,8 +67,8 @@ export async function scene(server) {
   await ask(Researcher, "POST", `${path}/messages/${first.id}/processing`, {});
   const event = (agent, message_type, content, metadata = {}) => ask(agent, "POST", `${path}/events`, { event: { content, message_type, metadata } });
   await event(Researcher, "thought", "The plan is in the wiki. I read it first, then the tickets.");
-  await event(Researcher, "tool_call", JSON.stringify({ name: "search", arguments: { query: "launch checklist" } }), { tool: "search" });
-  await event(Researcher, "tool_result", JSON.stringify({ hits: 3, best: "Launch checklist 2026" }));
+  await event(Researcher, "tool_call", JSON.stringify({ name: "search", args: { query: "launch checklist" } }), { tool: "search" });
+  await event(Researcher, "tool_result", JSON.stringify({ name: "search", output: "3 hits, the best is Launch checklist 2026" }));
   const user = (await server.call("GET", "/me/profile"));
   await ask(Researcher, "POST", `${path}/messages`, { message: { content: `@admin ${REPORT}`, mentions: [{ id: user.id }] } });
   await ask(Researcher, "POST", `${path}/messages/${first.id}/processed`, {});

@@ -1,33 +1,12 @@
 // Passwords, API keys, sessions, and the way to everything by keyboard.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { assertClean, BROWSER, closeBrowser, logIn, openRoom, PASSWORD, until, watch, world } from "./world.mjs";
+import { anotherBrowser, assertClean, BROWSER, byPassword, closeBrowser, logIn, openRoom, PASSWORD, until, welcome, world } from "./world.mjs";
 
 after(closeBrowser);
 
 const part = (page, name) => page.getByRole("region", { name, exact: true });
 const NEW_PASSWORD = "battery staple horse";
-
-/** Sets the first user's password, and leaves the page logged in. */
-async function welcome({ page, base, server }) {
-  await page.goto(`${base}/welcome#${server.welcomeToken}`);
-  await page.getByLabel("New password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Set password and log in" }).click();
-  await page.getByRole("navigation").waitFor();
-}
-async function byPassword(page, base, password) {
-  await page.goto(`${base}/login`);
-  await page.getByLabel("Handle or email").fill("admin");
-  await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Log in", exact: true }).click();
-}
-/** Another browser. */
-async function another(t, it) {
-  const context = await it.context.browser().newContext();
-  t.after(() => context.close());
-  const page = await context.newPage();
-  return { page, seen: watch(page) };
-}
 
 test("a_key_is_shown_once_works_and_is_revoked", async t => {
   const it = await world(t);
@@ -95,7 +74,7 @@ test("a_key_is_shown_once_works_and_is_revoked", async t => {
 test("other_sessions_are_ended_and_say_why", async t => {
   const it = await world(t);
   const { page, base, server, seen } = it;
-  const [second, third] = [await another(t, it), await another(t, it)];
+  const [second, third] = [await anotherBrowser(t, it), await anotherBrowser(t, it)];
   await logIn({ ...it, page: second.page });
   await logIn(it);
   await page.goto(`${base}/settings`);
@@ -135,7 +114,7 @@ test("a_new_password_keeps_this_page_and_ends_the_others", async t => {
   const it = await world(t);
   const { page, base, server, seen, context } = it;
   await welcome(it);
-  const other = await another(t, it);
+  const other = await anotherBrowser(t, it);
   await byPassword(other.page, base, PASSWORD);
   await other.page.getByRole("navigation").waitFor();
   const room = await server.room("Launch plan");

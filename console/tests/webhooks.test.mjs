@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import http from "node:http";
 import { after, test } from "node:test";
-import { assertClean, closeBrowser, logIn, reflows, submit, until, violations, world } from "./world.mjs";
+import { assertClean, closeBrowser, LOOKS, logIn, reflows, submit, until, violations, world } from "./world.mjs";
 
 after(closeBrowser);
 
@@ -413,45 +413,43 @@ test("a_webhook_is_managed_by_keyboard_alone", async t => {
   assertClean(seen);
 });
 
-for (const colorScheme of ["light", "dark"]) {
-  for (const width of [1280, 390]) {
-    test(`axe_finds_nothing_in_webhooks: ${colorScheme}, ${width} px`, async t => {
-      const it = await place(t, { viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce" });
-      const { page, receiver, part, row, open, say, seen } = it;
-      const check = async what => {
-        assert.deepEqual(await violations(page), [], what);
-        assert.ok(await reflows(page), `${what} scrolls sideways`);
-      };
-      await open();
-      await check("none");
-      await part.getByRole("button", { name: "Set webhook" }).click();
-      await dialog(page).getByLabel("URL").fill("ftp://x");
-      await submit(page, "Set webhook");
-      await dialog(page).locator(".field .fault").waitFor();
-      await check("set");
-      await dialog(page).getByLabel("URL").fill(`${receiver.url}/${"a-long-path/".repeat(12)}`);
-      await submit(page, "Set webhook");
-      await page.getByRole("heading", { name: "The webhook is set" }).waitFor();
-      await check("secret");
-      await takeSecret(page);
-      await say("one");
-      await row(0).getByText("delivered", { exact: true }).waitFor();
-      await check("active");
-      receiver.status = 500;
-      await say("two");
-      await row(0).getByText("failed", { exact: true }).waitFor();
-      await part.getByText(/^All requests have failed/).waitFor();
-      await check("failing");
-      await part.getByRole("button", { name: "Rotate secret" }).click();
-      await check("rotate");
-      await page.keyboard.press("Escape");
-      receiver.status = 410;
-      await part.getByText("Disabled", { exact: true }).waitFor();
-      await check("disabled");
-      await part.getByRole("button", { name: "Remove webhook" }).click();
-      await check("remove");
-      await page.keyboard.press("Escape");
-      assertClean(seen);
-    });
-  }
+for (const [colorScheme, width] of LOOKS) {
+  test(`axe_finds_nothing_in_webhooks: ${colorScheme}, ${width} px`, async t => {
+    const it = await place(t, { viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce" });
+    const { page, receiver, part, row, open, say, seen } = it;
+    const check = async what => {
+      assert.deepEqual(await violations(page), [], what);
+      assert.ok(await reflows(page), `${what} scrolls sideways`);
+    };
+    await open();
+    await check("none");
+    await part.getByRole("button", { name: "Set webhook" }).click();
+    await dialog(page).getByLabel("URL").fill("ftp://x");
+    await submit(page, "Set webhook");
+    await dialog(page).locator(".field .fault").waitFor();
+    await check("set");
+    await dialog(page).getByLabel("URL").fill(`${receiver.url}/${"a-long-path/".repeat(12)}`);
+    await submit(page, "Set webhook");
+    await page.getByRole("heading", { name: "The webhook is set" }).waitFor();
+    await check("secret");
+    await takeSecret(page);
+    await say("one");
+    await row(0).getByText("delivered", { exact: true }).waitFor();
+    await check("active");
+    receiver.status = 500;
+    await say("two");
+    await row(0).getByText("failed", { exact: true }).waitFor();
+    await part.getByText(/^All requests have failed/).waitFor();
+    await check("failing");
+    await part.getByRole("button", { name: "Rotate secret" }).click();
+    await check("rotate");
+    await page.keyboard.press("Escape");
+    receiver.status = 410;
+    await part.getByText("Disabled", { exact: true }).waitFor();
+    await check("disabled");
+    await part.getByRole("button", { name: "Remove webhook" }).click();
+    await check("remove");
+    await page.keyboard.press("Escape");
+    assertClean(seen);
+  });
 }

@@ -167,7 +167,7 @@ export class Agent {
 export const hasAgents = Boolean(process.env.CONSOLE_PYTHON);
 
 /** The console works where only its server can be reached: no other name has an address. */
-const NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
+const NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost";
 
 let browser;
 /** One browser for all tests of a file. */
@@ -201,6 +201,10 @@ export async function world(test, { viewport = { width: 1280, height: 800 }, env
   return { server, console: console_, context, page, seen, base: `${console_.url}/console` };
 }
 
+/** The schemes and widths in which screens are checked: each once; in the long form, all pairs of them. */
+export const LOOKS = [["light", 1280], ["dark", 390]];
+if (process.env.PARLANCE_TEST_FULL) LOOKS.push(["light", 390], ["dark", 1280]);
+
 /** With CONSOLE_PICTURES, a picture of the page for README.md, in that directory. */
 export async function picture(page, name) {
   const directory = process.env.CONSOLE_PICTURES;
@@ -217,7 +221,7 @@ export function watch(page) {
   page.on("pageerror", error => note(String(error)));
   page.on("request", request => {
     seen.requests++;
-    if (!/^(http|ws):\/\/127\.0\.0\.1:|^(data|blob|about):/.test(request.url())) seen.foreign.push(request.url());
+    if (!/^(http|ws):\/\/(127\.0\.0\.1|localhost):|^(data|blob|about):/.test(request.url())) seen.foreign.push(request.url());
   });
   return seen;
 }
@@ -236,6 +240,30 @@ export async function logIn({ page, base, server }) {
   await page.getByRole("navigation").waitFor();
   // The page listens to keys from the frame after the first.
   await page.evaluate(() => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+}
+
+/** Sets the first user's password, and leaves the page logged in. */
+export async function welcome({ page, base, server }) {
+  await page.goto(`${base}/welcome#${server.welcomeToken}`);
+  await page.getByLabel("New password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Set password and log in" }).click();
+  await page.getByRole("navigation").waitFor();
+}
+
+/** Logs the first user in with a password. */
+export async function byPassword(page, base, password = PASSWORD) {
+  await page.goto(`${base}/login`);
+  await page.getByLabel("Handle or email").fill("admin");
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Log in", exact: true }).click();
+}
+
+/** Another browser, which is not logged in. */
+export async function anotherBrowser(test, { context }) {
+  const other = await context.browser().newContext();
+  test.after(() => other.close());
+  const page = await other.newPage();
+  return { page, seen: watch(page) };
 }
 
 export async function openRoom({ page, base }, room) {

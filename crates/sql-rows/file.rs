@@ -99,12 +99,12 @@ impl Attached {
     }
 
     /// Gives each message those of its files that were found.
-    pub(crate) fn give(mut self, messages: &mut [Message], found: Vec<FileRow>) -> Result<(), Fault> {
+    pub(crate) fn give(self, messages: &mut [Message], found: Vec<FileRow>) -> Result<(), Fault> {
         let files = found.into_iter().map(|row| Ok((row.id, row.into_file()?)));
         let files = files.collect::<Result<BTreeMap<_, _>, Fault>>()?;
         for message in messages {
-            let ids = self.0.remove(&Id(message.id.uuid())).unwrap_or_default();
-            message.attachments = ids.iter().filter_map(|id| files.get(&Id(id.uuid())).cloned()).collect();
+            let ids = self.0.get(&Id(message.id.uuid())).into_iter().flatten();
+            message.attachments = ids.filter_map(|id| files.get(&Id(id.uuid())).cloned()).collect();
         }
         Ok(())
     }

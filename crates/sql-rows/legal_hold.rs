@@ -14,10 +14,6 @@ pub(super) const HOLDS: &str = "SELECT held.subject_id, held.kind, held.reason, 
          LEFT JOIN organizations ON organizations.id = held.subject_id \
      WHERE (held.placed_at, held.subject_id) > (?, ?) ORDER BY held.placed_at, held.subject_id LIMIT ?";
 
-/// Whether something is under a hold: a chat of which `?` is the id.
-pub(super) const HELD_CHAT: &str = "SELECT count(*) FROM chats WHERE id = ? AND EXISTS (\
-     SELECT 1 FROM legal_holds WHERE subject_id = chats.id OR subject_id = chats.organization_id)";
-
 /// Whether a user, an agent of the user, or an agent is or was in a chat that is under a hold: `?` is the id, twice.
 pub(super) const HELD_PARTY: &str = "SELECT (SELECT count(*) FROM participants \
          JOIN chats ON chats.id = participants.chat_id WHERE participants.participant_id = ? AND EXISTS (\

@@ -1,5 +1,7 @@
 //! Channels, notifications, and links as rows. Compiled into each store, whose tables it names.
 
+use std::collections::BTreeMap;
+
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use domain::account::KeyDigest;
@@ -8,7 +10,7 @@ use domain::id::{ChatId, MessageId, NotificationChannelId, NotificationId, Organ
 use domain::notification::{
     ChannelEnd, ChannelKind, ChannelSettings, ChannelTarget, DueChannel, NewLink, Notification,
     NotificationAction, NotificationChannel, NotificationEnd, NotificationKind, NotificationOutcome,
-    ShownContent, StoredLink, SubjectContent, SwitchedOff, WebPushKeys,
+    ShownContent, StoredLink, SubjectContent, SwitchedOff, Untold, WebPushKeys,
 };
 use domain::push::PushSecret;
 use domain::webhook::{WebhookOwner, WebhookSecret, WebhookUrl};
@@ -241,15 +243,29 @@ impl LinkRow {
     }
 }
 
-/// A message that was not told on a channel.
+/// A message that was not sent on a channel yet.
 #[derive(Queryable, QueryableByName)]
 pub(super) struct UntoldRow {
     #[diesel(sql_type = IdType)]
     pub(super) channel: Id,
     #[diesel(sql_type = IdType)]
-    pub(super) chat: Id,
+    chat: Id,
     #[diesel(sql_type = IdType)]
-    pub(super) message: Id,
+    message: Id,
+}
+
+/// What was found, with the channels, of which each was read once.
+pub(super) fn untold(
+    found: Vec<(NotificationKind, UntoldRow)>,
+    channels: Vec<ChannelRow>,
+) -> Result<Vec<Untold>, Fault> {
+    let channels = channels.into_iter().map(|row| Ok((row.id, row.into_channel()?)));
+    let channels = channels.collect::<Result<BTreeMap<_, _>, Fault>>()?;
+    let of = |(kind, UntoldRow { channel, chat, message })| {
+        let channel = channels.get(&channel)?.clone();
+        Some(Untold { channel, kind, chat: ChatId::new(chat.0), message: MessageId::new(message.0) })
+    };
+    Ok(found.into_iter().filter_map(of).collect())
 }
 
 /// The tables from which a search begins, and its condition: the channels of those in a chat, or all with all chats.
@@ -276,7 +292,7 @@ pub(super) fn untold_items(in_chat: bool) -> String {
     format!(
         "SELECT notification_channels.id AS channel, attention_items.chat_id AS chat, attention_items.message_id AS message \
          FROM {tables} CROSS JOIN attention_items \
-         WHERE notification_channels.off_at IS NULL \
+         WHERE notification_channels.off_at IS NULL AND {IS_ADMITTED} \
          AND participants.participant_id = notification_channels.user_id AND participants.left_at IS NULL {chat} \
          AND attention_items.chat_id = participants.chat_id AND attention_items.outcome IS NULL \
          AND attention_items.created_at > ? AND attention_items.created_at > notification_channels.seen_at \
@@ -284,6 +300,10 @@ pub(super) fn untold_items(in_chat: bool) -> String {
         is_untold("attention_items.message_id"),
     )
 }
+
+/// The user of a channel is not disabled; until then, nothing piles up.
+const IS_ADMITTED: &str = "NOT EXISTS (SELECT 1 FROM users \
+     WHERE users.id = notification_channels.user_id AND users.disabled_at IS NOT NULL)";
 
 /// Texts that mention the user and were neither read nor told, among the newest of each room. Values: the chat if `in_chat` is
 /// set, the earliest time, and the largest number. `mentions` is the condition that the user of the channel is mentioned, and
@@ -293,7 +313,7 @@ pub(super) fn untold_texts(in_chat: bool, mentions: &str, larger: &str) -> Strin
     format!(
         "SELECT notification_channels.id AS channel, messages.chat_id AS chat, messages.id AS message \
          FROM {tables} CROSS JOIN chats CROSS JOIN messages \
-         WHERE notification_channels.off_at IS NULL \
+         WHERE notification_channels.off_at IS NULL AND {IS_ADMITTED} \
          AND participants.participant_id = notification_channels.user_id AND participants.left_at IS NULL {chat} \
          AND NOT participants.muted AND chats.id = participants.chat_id AND chats.deleted_at IS NULL \
          AND chats.last_message_at > notification_channels.seen_at \

@@ -16,7 +16,7 @@ use domain::work::{
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::message::row::{DeliveryRow, is_shown, status};
+use crate::message::row::{DeliveryRow, is_shown, status, stored_mentions};
 use crate::row::{self, At, AtType, Id, IdType};
 
 /// The approximate size of an item in an answer, without its record and its text.
@@ -45,6 +45,7 @@ pub(crate) struct ItemRow {
     created_at: At,
     respond_by: Option<At>,
     text: String,
+    mentions: String,
     is_stopped: bool,
     is_paused: bool,
 }
@@ -58,7 +59,7 @@ impl ItemRow {
              AND participants.account_id = ? AND participants.left_at IS NULL LIMIT 1), 1 = 0), \
          coalesce(chats.organization_id = ?, 1 = 0), messages.id, messages.sequence, messages.sender_id, \
          messages.sender_kind, messages.sender_name, messages.created_at, messages.respond_by, \
-         substr(messages.content, 1, ?)";
+         substr(messages.content, 1, ?), messages.mentions";
 
     /// Its key: agent, chat, and sequence.
     pub(crate) const fn key(&self) -> (Uuid, Uuid, i64) {
@@ -67,7 +68,7 @@ impl ItemRow {
 
     /// The approximate size in an answer.
     pub(crate) fn weight(&self) -> usize {
-        ITEM_BYTES + self.record.weight() + weight::of_text(&self.text)
+        ITEM_BYTES + self.record.weight() + self.mentions.len() + weight::of_text(&self.text)
     }
 
     /// As [`DeliveryRow::earlier_after`].
@@ -97,6 +98,7 @@ impl ItemRow {
             sender_name: self.sender_name,
             written_at: self.created_at.0,
             respond_by: self.respond_by.map(|by| by.0),
+            mentions: if self.is_readable { stored_mentions(&self.mentions)? } else { Vec::new() },
             text: self.is_readable.then_some(self.text),
             delivery: self.record.into_delivery(attempts)?,
         })

@@ -27,6 +27,9 @@ const TOKEN_KEYS: &str = "parlance.db.token-keys";
 /// The log level. By default, everything is logged, so that a secret in any line is found.
 const LOG: &str = "PARLANCE_LOG";
 
+/// The name that stands among the variables of a server for its program, if it is not [`program`].
+pub const PROGRAM: &str = "program";
+
 /// The built program: `PARLANCE_BIN`, or built once for this process.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -233,12 +236,14 @@ impl Server {
 
     /// The command line of this server, for more of its commands.
     pub fn command(&self) -> Command {
-        let mut command = isolated(program());
+        let is_program = |(name, _): &&(String, String)| name == PROGRAM;
+        let replaced = self.settings.iter().rev().find(is_program).map(|(_, program)| Path::new(program));
+        let mut command = isolated(replaced.unwrap_or_else(|| program()));
         command
             .env("PARLANCE_LISTEN", self.address())
             .env("PARLANCE_DATA_DIR", self.data())
             .envs(self.database.iter().map(|database| ("PARLANCE_DATABASE_URL", database.url())))
-            .envs(self.settings.iter().map(|(name, value)| (name, value)))
+            .envs(self.settings.iter().filter(|(name, _)| name != PROGRAM).map(|(name, value)| (name, value)))
             .current_dir(self.data());
         command
     }

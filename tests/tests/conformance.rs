@@ -118,10 +118,9 @@ fn every_source_that_is_named_exists() {
 }
 
 /// Names in the documents that the sources do not contain, with what they are.
-const NOT_IN_SOURCES: [(&str, &str); 7] = [
+const NOT_IN_SOURCES: [(&str, &str); 6] = [
     ("CapabilityBoundingSet", "a setting of systemd"),
     ("TimeoutStopSec", "a setting of systemd"),
-    ("SSL_CERT_FILE", "a variable of the system's certificates"),
     ("LISTEN", "a statement of PostgreSQL"),
     ("NOTIFY", "a statement of PostgreSQL"),
     ("OneShotInvoker", "a class of `band-sdk`"),
@@ -207,6 +206,89 @@ fn every_module_of_the_code_map_exists() {
         rows += 1;
     }
     assert!(rows > 8, "the code map was not understood: {rows}");
+}
+
+/// The text of a page outside of code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let outside = text.split("```").step_by(2).flat_map(str::lines);
+    outside.flat_map(|line| line.split('`').step_by(2))
+}
+
+/// The targets of a page's links.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let targets = prose(text).flat_map(|part| part.split("](").skip(1));
+    targets.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
+}
+
+/// The anchors of a page's headings. GitHub and mdBook make the same ones.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let lines = text.split("```").step_by(2).flat_map(str::lines);
+    for heading in lines.filter_map(|line| line.strip_prefix('#')) {
+        let words = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = words.chars().filter(|c| c.is_alphanumeric() || "_- ".contains(*c));
+        let anchor = kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>();
+        let mut unique = anchor.clone();
+        for number in 1.. {
+            if found.insert(unique) {
+                break;
+            }
+            unique = format!("{anchor}-{number}");
+        }
+    }
+    found
+}
+
+/// Every page of the repository.
+fn pages() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    files(&root(), ".md", &mut found);
+    found
+}
+
+/// Links inside the repository lead to a file, since neither the book nor a web server shows a directory, and to a
+/// heading that exists.
+#[test]
+fn every_link_leads_somewhere() {
+    let (mut broken, mut seen) = (BTreeSet::new(), 0);
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for link in links(&text).filter(|link| !link.contains("://")) {
+            seen += 1;
+            let (path, anchor) = link.split_once('#').map_or((link, None), |(path, at)| (path, Some(at)));
+            let target = if path.is_empty() { page.clone() } else { page.parent().unwrap().join(path) };
+            let there = std::fs::read(&target).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            if !there.is_ok_and(|text| anchor.is_none_or(|anchor| anchors(&text).contains(anchor))) {
+                broken.insert((page.clone(), link.to_owned()));
+            }
+        }
+    }
+    assert!(seen > 500, "the links were not understood: {seen}");
+    assert!(broken.is_empty(), "links that lead nowhere: {broken:#?}");
+}
+
+/// `scripts/book` refuses a page that is listed twice.
+#[test]
+fn every_page_is_in_the_book() {
+    let summary = root().join("docs/SUMMARY.md");
+    let text = std::fs::read_to_string(&summary).unwrap();
+    let listed = links(&text).map(|link| root().join("docs").join(link).canonicalize().unwrap());
+    let pages = pages().into_iter().filter(|page| *page != summary).map(|page| page.canonicalize().unwrap());
+    let (listed, pages) = (listed.collect::<BTreeSet<_>>(), pages.collect::<BTreeSet<_>>());
+    let differ = listed.symmetric_difference(&pages).collect::<Vec<_>>();
+    assert!(differ.is_empty(), "not in docs/SUMMARY.md, or not a page: {differ:#?}");
+}
+
+#[test]
+fn every_part_of_the_book_says_for_whom_it_is() {
+    let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let parts = summary.split("\n# ").skip(1).collect::<Vec<_>>();
+    assert_eq!(parts.len(), 6, "{parts:?}");
+    for part in parts {
+        let first = root().join("docs").join(links(part).next().unwrap());
+        let text = std::fs::read_to_string(first).unwrap();
+        assert!(text.contains("\n\nThis part is for "), "the first page does not say for whom: {part}");
+    }
 }
 
 #[test]

@@ -112,7 +112,9 @@ async fn the_printed_link_sets_a_password_and_logs_in() {
     let out = browser.send(Method::DELETE, "/console/session", &headers, None).await;
     assert_eq!(out.status(), StatusCode::NO_CONTENT);
     assert_eq!(header(out.headers(), "clear-site-data"), "\"storage\"");
-    assert_eq!(cookie_of(&out).0, "parlance_session=");
+    let gone = out.headers().get_all("set-cookie").iter().map(|set| set.to_str().unwrap());
+    let gone = gone.map(|set| set.split(';').next().unwrap()).collect::<Vec<_>>();
+    assert_eq!(gone, ["parlance_session=", "parlance_log_in="], "also a log-in that is under way");
     assert_eq!(code(browser.renew(&cookie).await).await, (401, "unauthorized".to_owned()));
     until("the access token ends", async || browser.profile(token).await == 401).await;
 }
@@ -196,7 +198,18 @@ async fn the_cookie_of_a_request_by_tls_is_sent_by_tls_only() {
         let ann = server.user("ann");
         let body = Some(json!({"api_key": ann.key}));
         let answer = Browser::new(&server).send(Method::POST, "/console/session", &headers, body).await;
-        assert_eq!(cookie_of(&answer).1.ends_with("; Secure"), is_secure, "{settings:?} {headers:?}");
+        let (cookie, attributes) = cookie_of(&answer);
+        assert_eq!(attributes.ends_with("; Secure"), is_secure, "{settings:?} {headers:?}");
+        let is_of_host = cookie.starts_with("__Host-parlance_session=") && attributes.starts_with("Path=/;");
+        assert_eq!(is_of_host, is_secure, "{cookie}; {attributes}");
+        for (sent, status) in [(cookie.as_str(), 200), (cookie.trim_start_matches("__Host-"), 401)] {
+            let headers = headers.into_iter().chain([("cookie", sent)]).collect::<Vec<_>>();
+            let renewed = Browser::new(&server)
+                .send(Method::POST, "/console/session/token", &headers, Some(json!({})))
+                .await;
+            let expected = if is_secure { status } else { 200 };
+            assert_eq!(renewed.status(), expected, "{sent}");
+        }
     }
 }
 
@@ -314,7 +327,7 @@ async fn nobody_is_an_operator_without_the_interface() {
     let answer = browser.log_in(json!({"reset_token": token, "new_password": "correct horse"})).await;
     let open = answer.json::<Value>().await.unwrap();
     assert_eq!((&open["user"]["role"], &open["is_operator"]), (&json!("admin"), &json!(false)));
-    for member in ["has_boards", "has_files", "has_webhooks", "has_a2a"] {
+    for member in ["has_boards", "has_files", "has_webhooks", "has_a2a", "has_docs"] {
         assert_eq!(open[member], false, "{member}");
     }
 }

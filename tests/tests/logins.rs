@@ -1,6 +1,9 @@
 //! Logging in with a password, on the running program.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use aws_lc_rs::hmac;
 use e2e::{Answer, Api, Closed, Fleet, LEASE, Server, Socket, at_once, elapse, figure, free_port, until};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -405,4 +408,67 @@ async fn a_body_that_comes_after_the_session_ended_changes_nothing() {
     assert!(at_once(async || profile(&server, &stolen).await == 401).await);
     assert_eq!(end(held).await, "401");
     assert_eq!(end(slow).await, "201");
+}
+
+/// A code of six digits (RFC 6238), of the step that is this number of steps later than now.
+fn code(secret: &str, later: u64) -> String {
+    let bits = secret.bytes().flat_map(|letter| {
+        let value = if letter.is_ascii_digit() { letter - b'2' + 26 } else { letter - b'A' };
+        (0..5).rev().map(move |bit| (value >> bit) & 1)
+    });
+    let bits = bits.collect::<Vec<_>>();
+    let key = bits.chunks_exact(8).map(|byte| byte.iter().fold(0_u8, |byte, bit| (byte << 1) | bit));
+    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &key.collect::<Vec<_>>());
+    #[expect(clippy::disallowed_methods, reason = "the server under test uses the real clock")]
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let mac = hmac::sign(&key, &(now / 30 + later).to_be_bytes());
+    let offset = usize::from(mac.as_ref()[19] & 0xf);
+    let truncated = u32::from_be_bytes(mac.as_ref()[offset..offset + 4].try_into().unwrap()) & 0x7fff_ffff;
+    format!("{:06}", truncated % 1_000_000)
+}
+
+/// Of log-ins at once with one code, one succeeds; and who has lost the device is helped by the operator.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_operator_removes_a_second_factor() {
+    let server = Server::start_with(&[CHEAP]).await;
+    server.user("ann");
+    let open = set_password(&server, "ann", "correct horse").await;
+    let token = open["access_token"].as_str().unwrap();
+    let post = async |path: &str, body: Value| {
+        let path = format!("/api/v1/me/second-factor{path}");
+        let (code, answer) = status(&server, reqwest::Method::POST, &path, token, &body).await;
+        assert!(code < 300, "{path} {code} {answer}");
+        answer["data"].clone()
+    };
+    let secret = post("", json!({"current_password": "correct horse"})).await["secret"].clone();
+    let secret = secret.as_str().unwrap();
+    let recovery = post("/confirm", json!({"code": code(secret, 0)})).await["recovery_codes"].clone();
+    let answer = log_in(&server, "ann", "correct horse").await;
+    assert_eq!((answer.status, answer.code()), (401, "second_factor_required"));
+    let public = public(&server);
+    let with = |code: &Value| {
+        public.post("/login", json!({"login": "ann", "password": "correct horse", "code": code}))
+    };
+    for code in [json!(code(secret, 1)), recovery[0].clone()] {
+        let (one, other) = tokio::join!(with(&code), with(&code));
+        let (opened, refused) = if one.status == 200 { (one, other) } else { (other, one) };
+        assert_eq!((opened.status, refused.status, refused.code()), (200, 401, "invalid_second_factor"));
+    }
+
+    let run = |arguments: &[&str]| {
+        let output = server.command().arg("user").args(arguments).output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let shown = run(&["show", "ann", "--json"]).1;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert!(shown["user"]["second_factor_enabled_at"].is_string(), "{shown}");
+    assert!(run(&["show", "ann"]).1.contains("second factor on"));
+    let removed = run(&["remove-second-factor", "ann", "--json"]).1;
+    let removed: Value = serde_json::from_str(&removed).unwrap();
+    assert!(!run(&["remove-second-factor", "ann"]).0);
+    let answer = log_in(&server, "ann", "correct horse").await;
+    assert_eq!((answer.status, answer.code()), (401, "unauthorized"));
+    let reset = json!({"reset_token": removed["reset_token"], "new_password": "battery staple"});
+    assert_eq!(public.post("/reset", reset).await.status, 200);
+    assert_eq!(log_in(&server, "ann", "battery staple").await.status, 200);
 }

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use e2e::proof::{Fault, History, Random, Stage, Strike, World, check};
-use e2e::{Server, is_full, on_postgres, until_or};
+use e2e::{is_full, on_postgres};
 use tokio::time::Instant;
 
 /// A setting from the environment.
@@ -76,7 +76,7 @@ async fn withstands(name: &str, mut world: World, length: Duration) {
         }
         number += 1;
         // So much is done before the next strike that it strikes something.
-        busy(&stage, random.place(100), &world.servers).await;
+        stage.goes_on(random.place(100), &world.servers).await;
         *counts.entry(strikes[place]).or_default() += 1;
         world.strike(strikes[place], &mut random).await;
     }
@@ -96,13 +96,6 @@ async fn withstands(name: &str, mut world: World, length: Duration) {
             reported.join("\n")
         );
     }
-}
-
-/// Waits until so many more calls are answered.
-async fn busy(stage: &Stage, calls: usize, servers: &[Server]) {
-    let wanted = stage.answered() + calls;
-    let logs = || servers.iter().map(Server::log).collect::<Vec<_>>().join("\n---\n");
-    until_or(|| format!("nobody gets on\n{}", logs()), async || stage.answered() >= wanted).await;
 }
 
 fn report(
@@ -130,9 +123,9 @@ fn report(
 async fn a_store_that_forgets_is_found_out() {
     let mut world = World::embedded(64).await;
     let stage = Stage::begin(&world.servers, &mut Random::from_seed(1)).await;
-    busy(&stage, 200, &world.servers).await;
-    world.forget(busy(&stage, 200, &[])).await;
-    busy(&stage, 200, &world.servers).await;
+    stage.goes_on(200, &world.servers).await;
+    world.forget(stage.goes_on(200, &[])).await;
+    stage.goes_on(200, &world.servers).await;
     let found = check(&stage.end(&world.servers).await);
     assert!(found.iter().any(|anomaly| anomaly.fault == Fault::Lost), "{found:?}");
 }

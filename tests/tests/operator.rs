@@ -13,6 +13,19 @@ fn operator(server: &Server) -> Api {
 }
 
 #[tokio::test]
+async fn the_command_line_makes_operators() {
+    let server = Server::start().await;
+    for (handle, more, status) in [("ann", &["--operator"][..], 200), ("ben", &[][..], 403)] {
+        let email = format!("{handle}@example.org");
+        let user = ["user", "create", "--handle", handle, "--email", &email, "--name", "X", "--json"];
+        let output = server.command().args(user).args(more).output().unwrap();
+        let created = serde_json::from_slice::<Value>(&output.stdout).unwrap();
+        let user = Api::new(&server, "operator", created["api_key"].as_str().unwrap(), "");
+        assert_eq!(user.get("/overview").await.status, status);
+    }
+}
+
+#[tokio::test]
 async fn an_operator_sees_and_ends_connections() {
     let server = Server::start_alone(&[]).await;
     let (root, ann) = (operator(&server), server.user("ann"));

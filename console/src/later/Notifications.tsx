@@ -1,4 +1,4 @@
-// The channels by which the user is told what waits, and what was sent by them.
+// The notification channels of the user, and what was sent on them.
 
 import {
   call, complain, Confirm, Dot, Field, Icon, inform, Loading, refocus, Rows, Section, Select, ShownOnce, Switch, Time, typed, useConfirm, useMemo, usePaged, useRead, useState, visible, w,
@@ -113,7 +113,7 @@ function Edit({ channel, onClose, onDone }: { channel: Channel | null; onClose: 
           <Select label={words.content} name="content" defaultValue={channel?.content ?? "none"} options={Object.entries(words.contents)} />
           <Field label={words.quiet} hint={words.quietHint} name="quiet_hours" maxLength={60} placeholder={`22:00-07:00 ${zone}`} defaultValue={channel?.quiet_hours ?? ""} fault={fault("quiet_hours")} />
           <Field label={words.digest} hint={words.digestHint} name="digest_minutes" type="number" min={0} max={1440} defaultValue={String(channel?.digest_minutes ?? 0)} fault={fault("digest_minutes")} />
-          <Switch label={words.links} hint={words.linksHint} name="links" defaultChecked={channel?.links ?? kind === "ntfy"} key={kind} />
+          <Switch label={words.links} hint={words.linksHint} name="links" defaultChecked={channel?.links ?? false} />
         </>
       )}
     </Confirm>

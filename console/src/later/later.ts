@@ -1,4 +1,4 @@
-// What is loaded later: boards, last calls, files, the inbox, memories, notifications, reminders, the search, trees, webhooks, bulk deletion, and the
+// What is loaded later: boards, last calls, files, the inbox, memories, notifications, passkeys, reminders, the search, the second factor, trees, webhooks, bulk deletion, and the
 // pages of operators. A script of their own, see shared.ts.
 
 import { ROUTES } from "../shared.ts";
@@ -13,8 +13,10 @@ export { Inbox } from "./Inbox.tsx";
 export { Memories } from "./Memories.tsx";
 export { Notifications } from "./Notifications.tsx";
 export { Operator } from "./Operator.tsx";
+export { Passkeys } from "./Passkeys.tsx";
 export { Reminders } from "./Reminders.tsx";
 export { Search } from "./Search.tsx";
+export { SecondFactor } from "./SecondFactor.tsx";
 export { Tree } from "./Tree.tsx";
 export { Webhook } from "./Webhook.tsx";
 

@@ -3,8 +3,8 @@
 import { many } from "../shared.ts";
 
 export const notifications = {
-  intro: "How you are told, outside of the console, what waits for you and who mentions you.",
-  none: "You are not notified outside of the console.",
+  intro: "Get notified outside the console when something waits for you or somebody mentions you.",
+  none: "You are not notified outside the console.",
   add: "Add channel",
   added: "The channel was added.",
   change: "Change channel",
@@ -15,7 +15,7 @@ export const notifications = {
   kinds: { email: "Email", ntfy: "ntfy", web_push: "This browser", webhook: "Webhook" } as Record<string, string>,
   hints: {
     email: "One message for each notification, to the address of your account.",
-    ntfy: "To a topic of an ntfy server. Anyone who knows the topic reads along.",
+    ntfy: "To a topic of an ntfy server. Anyone who knows the topic can read it.",
     web_push: "Your browser shows notifications, even if the console is closed.",
     webhook: "A signed POST request to a URL of yours.",
   } as Record<string, string>,

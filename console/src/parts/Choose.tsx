@@ -1,10 +1,10 @@
 // A list of people and agents to choose from.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { visible } from "../pure/visible.ts";
 import type { Peer } from "../store/people.ts";
-import { isMine } from "../store/agents.ts";
+import { isMine, load } from "../store/agents.ts";
 import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { Dot, Face } from "./Face.tsx";
@@ -12,6 +12,8 @@ import { Field } from "./Field.tsx";
 
 export function Choose({ peers, row, hasFocus = false }: { peers: Peer[] | null; row: (peer: Peer) => ComponentChildren; hasFocus?: boolean }) {
   const [query, setQuery] = useState("");
+  // No event tells of agents that were registered from a shell.
+  useEffect(() => void load(), []);
   const wanted = query.trim().toLowerCase();
   const found = (peers ?? []).filter(one => `${one.name} @${one.handle}`.toLowerCase().includes(wanted));
   if (!peers) return <p class="hint" role="status">{w.loading}</p>;

@@ -2,7 +2,7 @@
 
 import { effect, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { completing, matching, mentionedIn } from "../pure/mention.ts";
+import { completing, matching, mentionsIn } from "../pure/mention.ts";
 import { isAgentHandle } from "../pure/message.ts";
 import { since } from "../pure/when.ts";
 import { load, script } from "../screens/Later.tsx";
@@ -35,21 +35,28 @@ export function Composer({ room }: { room: OpenRoom }) {
   const leaving = useSignal("");
   const at = useSignal<{ from: number; query: string } | null>(null);
   const chosen = useSignal(0);
-  const [others, setOthers] = useState<Peer[] | null>(null);
+  const [others, setOthers] = useState<Peer[]>([]);
   const chooser = useRef<HTMLInputElement>(null);
   const isDropping = useSignal(false);
   const [isLater, setLater] = useState(false);
   const files = room.outbox.files.value;
   const canSend = files.every(one => one.stored) && (text.value.trim() !== "" || files.length > 0);
 
-  const here: Candidate[] = room.people.all.value.filter(one => one.id !== me).map(one => ({ ...one, isHere: true }));
-  const away: Candidate[] = (others ?? []).filter(one => !room.people.byId.value.has(one.id)).map(one => ({ ...one, isHere: false }));
-  const everybody = [...here, ...picked.value.filter(one => !room.people.byId.value.has(one.id)).map(one => ({ ...one, isHere: false }))];
+  const all: Candidate[] = room.people.all.value.map(one => ({ ...one, isHere: true }));
+  const here = all.filter(one => one.id !== me);
+  const away: Candidate[] = others.filter(one => !room.people.byId.value.has(one.id)).map(one => ({ ...one, isHere: false }));
+  const everybody = [...all, ...picked.value.filter(one => !room.people.byId.value.has(one.id)).map(one => ({ ...one, isHere: false }))];
   const found = at.value ? [...matching(here, at.value.query), ...matching(away, at.value.query, 4)].slice(0, 10) : [];
   const isListOpen = found.length > 0;
-  const mentioned = mentionedIn(text.value, everybody);
+  const read = (typed: string) => {
+    const { found, stray } = mentionsIn(typed, everybody);
+    return { mentioned: found.filter(one => one.id !== me), stray };
+  };
+  const { mentioned, stray } = read(text.value);
 
-  useEffect(() => { if (at.value && others === null) peers(room.id).then(setOthers, () => setOthers([])); }, [at.value]);
+  const isChoosing = at.value !== null;
+  // Those who were found before are shown meanwhile, and if it fails.
+  useEffect(() => { if (isChoosing) peers(room.id).then(setOthers, () => undefined); }, [isChoosing]);
   useEffect(() => {
     mentionInComposer = handle => {
       const field = box.current;
@@ -83,7 +90,7 @@ export function Composer({ room }: { room: OpenRoom }) {
   const send = async (): Promise<void> => {
     if (!canSend || leaving.value) return;
     const typed = text.value.trim();
-    const wanted = mentionedIn(typed, everybody);
+    const wanted = read(typed).mentioned;
     leaving.value = text.value;
     write("");
     at.value = null;
@@ -182,7 +189,7 @@ export function Composer({ room }: { room: OpenRoom }) {
           <button type="button" class="quiet square" aria-label={w.composer.later} title={w.composer.later} disabled={room.outbox.files.value.length > 0} onClick={() => void load().then(() => setLater(true), () => complain(w.unloaded))}><Icon name="clock" /></button>
           <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!canSend}><Icon name="send-horizontal" /></button>
         </div>
-        <Effect room={room} hasText={canSend && !isListOpen} mentioned={mentioned} />
+        <Effect room={room} hasText={canSend && !isListOpen} mentioned={mentioned} stray={stray} />
       </form>
       {isLater && script && <script.Reminders room={room} draft={{ text: text.value, mentioned }} onSent={() => { write(""); picked.value = []; }} onClose={() => setLater(false)} />}
     </>
@@ -190,7 +197,7 @@ export function Composer({ room }: { room: OpenRoom }) {
 }
 
 /** What sending does. */
-function Effect({ room, hasText, mentioned }: { room: OpenRoom; hasText: boolean; mentioned: Candidate[] }) {
+function Effect({ room, hasText, mentioned, stray }: { room: OpenRoom; hasText: boolean; mentioned: Candidate[]; stray: string }) {
   const agents = mentioned.filter(one => isAgentHandle(one.handle));
   const humans = mentioned.filter(one => !isAgentHandle(one.handle));
   const added = mentioned.filter(one => !one.isHere);
@@ -203,7 +210,7 @@ function Effect({ room, hasText, mentioned }: { room: OpenRoom; hasText: boolean
   const hasFailed = files.some(one => one.state === "failed");
   if (files.some(one => !one.stored)) parts.push({ text: hasFailed ? w.files.fix : w.files.wait, isWarning: hasFailed });
   if (awake.length > 0) parts.push({ text: w.composer.wakes(awake.map(one => one.name)), isWarning: false });
-  if (agents.length === 0 && hasText && room.people.agents.value.length > 0) parts.push({ text: w.composer.wakesNobody, isWarning: false });
+  if (agents.length === 0 && hasText && (stray || room.people.agents.value.length > 0)) parts.push({ text: stray ? w.composer.stray(stray) : w.composer.wakesNobody, isWarning: stray !== "" });
   if (humans.length > 0) parts.push({ text: w.composer.notifies(humans.map(one => one.name)), isWarning: false });
   if (added.length > 0) parts.push({ text: w.composer.adds(added.map(one => one.name)), isWarning: false });
   for (const one of away) {

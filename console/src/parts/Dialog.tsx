@@ -63,21 +63,22 @@ export const passwordIn = (data: FormData): string => String(data.get(PASSWORD) 
 
 /**
  * A question with one way on and one way back. The faults of fields stand at them, others above the buttons. It closes
- * after `onSubmit`, unless that answers false.
+ * after `onSubmit`, unless that answers false. It asks for the password from the start if `asksPassword`, or when the
+ * server wants it.
  */
-export function Confirm({ title, text, submit, danger = false, wide = false, isReady = true, onSubmit, onClose, children }: {
-  title: string; text?: string; submit: string; danger?: boolean; wide?: boolean; isReady?: boolean;
+export function Confirm({ title, text, submit, danger = false, wide = false, isReady = true, asksPassword = false, onSubmit, onClose, children }: {
+  title: string; text?: string; submit: string; danger?: boolean; wide?: boolean; isReady?: boolean; asksPassword?: boolean;
   onSubmit: (data: FormData) => unknown; onClose: () => void; children?: ComponentChildren | ((fault: (field: string) => string) => ComponentChildren);
 }) {
   const form = useForm(async data => { if (await onSubmit(data) !== false) onClose(); });
-  const isAsked = useRef(false);
+  const isAsked = useRef(asksPassword);
   isAsked.current ||= faultOf(form.fault, PASSWORD) !== "";
   return (
     <Dialog title={title} onClose={onClose} wide={wide}>
       <form onSubmit={form.submit}>
         {text && <p>{text}</p>}
         {typeof children === "function" ? children(form.at) : children}
-        {isAsked.current && <Field label={w.registering.password} hint={w.registering.passwordHint} name={PASSWORD} type="password" autocomplete="current-password" required fault={form.at(PASSWORD)} />}
+        {isAsked.current && <Field label={w.registering.password} {...(asksPassword ? { "data-focus": true } : { hint: w.registering.passwordHint })} name={PASSWORD} type="password" autocomplete="current-password" required fault={form.at(PASSWORD)} />}
         <Fault text={form.rest()} />
         <footer>
           <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>

@@ -3,10 +3,12 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { agentOf, watch, type Registered } from "../store/agents.ts";
+import { hasDocs } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { CopyButton } from "./Copy.tsx";
 import { Confirm, Dialog } from "./Dialog.tsx";
 import { Dot } from "./Face.tsx";
+import { Icon } from "./Icon.tsx";
 
 const WATCH_MS = 1500;
 
@@ -54,7 +56,7 @@ export function Secret({ registered, isNew, onClose, onRoom }: { registered: Reg
   const isConnected = isOnline && wasAway;
 
   const commands = [
-    "python3 -m venv agent-env && agent-env/bin/pip install band-sdk",
+    "python3 -m venv agent-env && agent-env/bin/pip install band-sdk==6.0.1",
     `export BAND_AGENT_ID=${agent.id}`,
     `export BAND_API_KEY=${credentials.api_key}`,
     `export BAND_REST_URL=${location.origin}`,
@@ -71,6 +73,7 @@ export function Secret({ registered, isNew, onClose, onRoom }: { registered: Reg
             <pre tabIndex={0} role="group" aria-label={w.registering.use}><code ref={use}>{commands}</code></pre>
             <CopyButton text={commands} of={() => use.current} label={w.registering.copyAll} onCopy={noteCopy} />
           </div>
+          {hasDocs.value && <p><Icon name="external-link" size={16} /> <a href="/docs/start/" target="_blank">{w.registering.guides}</a></p>}
           <p class={isConnected ? "arrival on" : "arrival"} role="status">
             <Dot isOn={isConnected} />
             {isConnected ? w.registering.connected(agent.name) : isNew ? w.registering.waiting : w.registering.waitingAgain}

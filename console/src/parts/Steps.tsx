@@ -2,7 +2,8 @@
 
 import { useState } from "preact/hooks";
 import type { Row, Step as Kept } from "../pure/fold.ts";
-import type { Message } from "../pure/message.ts";
+import { toolOf, usageOf, type Message } from "../pure/message.ts";
+import { number } from "../pure/usage.ts";
 import { clock, duration, exact } from "../pure/when.ts";
 import { visible } from "../pure/visible.ts";
 import { complain } from "../store/notices.ts";
@@ -35,7 +36,7 @@ export function Steps({ room, line }: { room?: OpenRoom; line: Row & { kind: "st
       <summary>
         <Icon name="chevron-right" size={16} />
         <span class="who">{visible(name)}</span> <span class="facts">{facts.join(" · ")}</span>{" "}
-        <span class="last">{kind(preview)}: {visible(preview.content.slice(0, 160))}</span>
+        <span class="last">{kind(preview)}: {visible(brief(preview).slice(0, 160))}</span>
       </summary>
       {isOpen && (
         <>
@@ -52,7 +53,13 @@ export function Steps({ room, line }: { room?: OpenRoom; line: Row & { kind: "st
   );
 }
 
-const kind = (event: Message): string => w.steps.kinds[event.message_type] ?? event.message_type;
+const kind = (event: Message): string => (usageOf(event) ? w.steps.usage : w.steps.kinds[event.message_type] ?? event.message_type);
+
+/** What a folded line says of a step. */
+function brief(event: Message): string {
+  const usage = usageOf(event);
+  return usage ? w.steps.tokens(number(usage.input_tokens ?? 0), number(usage.output_tokens ?? 0)) : toolOf(event) ?? event.content;
+}
 
 function Step({ kept, room }: { kept: Kept; room: OpenRoom | undefined }) {
   const [whole, setWhole] = useState<Message | null>(null);

@@ -4,26 +4,31 @@ import { isAgentHandle } from "./message.ts";
 
 export interface Named { id: string; name: string; handle: string }
 
-const WORD = /(^|[^\w@/.-])@([\w./-]+)/g;
+/** What can be in a handle, and so neither before nor behind a mention. The server has the same rule. */
+const PART = "\\p{L}\\p{N}_/\\-";
 
-/** Those of `people` whose `@handle` is in the text, in the order of the text. */
-export function mentionedIn<T extends Named>(text: string, people: T[]): T[] {
-  const byHandle = new Map(people.map(one => [one.handle.toLowerCase(), one]));
+/**
+ * Those of `people` whose `@handle` is in the text, or whose `@Name` if nobody else has it, in the order of the text, and
+ * the first `@word` that is nobody. The longest wins: "@Ann Lee" is not @ann.
+ */
+export function mentionsIn<T extends Named>(text: string, people: T[]): { found: T[]; stray: string } {
+  const byWord = new Map<string, T | null>();
   const found = new Set<T>();
-  for (const [, , word] of text.matchAll(WORD)) {
-    // "@ann/echo." at the end of a sentence means ann/echo.
-    for (let handle = word!.toLowerCase(); handle; handle = handle.slice(0, -1)) {
-      const one = byHandle.get(handle);
-      if (one) found.add(one);
-      if (one || /[\w]$/.test(handle)) break;
-    }
+  let stray = "";
+  for (const one of people) byWord.set(one.name.toLowerCase(), byWord.has(one.name.toLowerCase()) ? null : one);
+  for (const one of people) byWord.set(one.handle.toLowerCase(), one);
+  const words = [...byWord.keys()].filter(Boolean).sort((a, b) => b.length - a.length).map(word => word.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  // "@ann/echo." at the end of a sentence means ann/echo.
+  for (const [, word] of text.matchAll(new RegExp(`(?<![${PART}@.])@(${[...words, `[${PART}.]*[\\p{L}\\p{N}_]`].join("|")})(?![${PART}]|\\.[\\p{L}\\p{N}])`, "giu"))) {
+    const one = byWord.get(word!.toLowerCase());
+    if (one) found.add(one); else stray ||= word!;
   }
-  return [...found];
+  return { found: [...found], stray };
 }
 
 /** The mention that is being typed at the caret. */
 export function completing(text: string, caret: number): { from: number; query: string } | null {
-  const match = /(?:^|[^\w@/.-])@([\w./-]*)$/.exec(text.slice(0, caret));
+  const match = /(?<![\p{L}\p{N}_@/.-])@([\p{L}\p{N}_./-]*)$/u.exec(text.slice(0, caret));
   return match ? { from: caret - match[1]!.length - 1, query: match[1]! } : null;
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deliveriesOf, isStale, type Message } from "./message.ts";
+import { deliveriesOf, isStale, toolOf, usageOf, type Message } from "./message.ts";
 
 const ECHO = { id: "a", handle: "ann/echo", name: "Echo", username: "ann/echo", kind: "mention" };
 const attempt = (attempt_number: number, completed_at: string | null = null) =>
@@ -26,6 +26,20 @@ test("dead and held deliveries are distinguished from failed ones", () => {
 test("people and references have no delivery", () => {
   const mentions = [{ ...ECHO, kind: "reference" }, { id: "p", handle: "bob", name: "Bob", kind: "mention" }];
   assert.equal(deliveriesOf(text({ mentions })).length, 0);
+});
+
+test("a step names its tool, and the tokens that it reports", () => {
+  const step = (message_type: Message["message_type"], content: string, metadata = {}): Message => ({ ...text({}), message_type, content, metadata });
+  const tool = (content: string) => toolOf(step("tool_call", content));
+  assert.equal(tool('{"name": "band_send_message", "args": {}}'), "band_send_message");
+  assert.equal(tool(' {"name":"search","args":{"name":"x'), "search");
+  assert.equal(toolOf(step("tool_result", '{"name": "search", "output": "3"}')), "search");
+  for (const content of ["search", '{"args": {"name": "x"}}', '{"name": 1}', '[{"name": "x"}]', ""]) assert.equal(tool(content), undefined, content);
+  assert.equal(toolOf(step("thought", '{"name": "search"}')), undefined);
+  const band_usage = { input_tokens: 240, output_tokens: 80 };
+  assert.equal(usageOf(step("task", "Token usage", { band_usage })), band_usage);
+  assert.equal(usageOf(step("task", "Token usage: input=240")), undefined);
+  assert.equal(usageOf(step("thought", "", { band_usage })), undefined);
 });
 
 test("an older state is stale: an older edit, fewer attempts, or an attempt that is open again", () => {

@@ -44,6 +44,14 @@ export function mentionsOf(message: Message): Mention[] {
   return Array.isArray(mentions) ? (mentions as Mention[]) : [];
 }
 
+/** The tool of a call or a result. Clients write it first, so it is there if the rest was cut. */
+export const toolOf = ({ message_type, content }: Message): string | undefined =>
+  (message_type.startsWith("tool_") ? /^\s*\{\s*"name"\s*:\s*"([^"\\]+)"/.exec(content)?.[1] : undefined);
+
+/** The tokens that a step reports. */
+export const usageOf = ({ message_type, metadata }: Message): { input_tokens?: number; output_tokens?: number } | undefined =>
+  (message_type === "task" && metadata["band_usage"] ? metadata["band_usage"] : undefined);
+
 /** Handles of agents are `owner/name`; those of people have no slash. */
 export const isAgentHandle = (handle: string): boolean => handle.includes("/");
 

@@ -27,7 +27,7 @@ export type Stage = "sending" | "waiting" | "failed" | "working" | "delivered" |
 /** How far a delivery is. One that was answered with 2xx waits until the agent is done. */
 export function stageOf(sent: Pick<WebhookDeliveryView, "status" | "attempts" | "last_status" | "last_error">): Stage {
   if (sent.status !== "waiting") return sent.status as Stage;
-  // One that is sent again counts from the start.
+  // Rows of older servers keep the last answer when they start over, with 0 requests.
   const isTaken = sent.attempts > 0 ? hasSucceeded(sent) : null;
   return isTaken === null ? "waiting" : isTaken ? "working" : "failed";
 }

@@ -2,12 +2,14 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Code } from "../parts/Code.tsx";
 import { Fault, typed, useForm } from "../parts/Dialog.tsx";
 import { Field } from "../parts/Field.tsx";
 import { ApiError } from "../pure/errors.ts";
 import { invitation } from "../store/organization.ts";
 import { BASE, follow, go, place } from "../store/route.ts";
-import { ending, isUnconfirmed, logIn, logInAt, ways, type Ways } from "../wire/session.ts";
+import { knowsPasskeys } from "../wire/device.ts";
+import { ending, isCodeRequired, isUnconfirmed, logIn, logInAt, logInByPasskey, ways, type Door, type Ways } from "../wire/session.ts";
 import { w } from "../words.ts";
 
 export function Entrance({ title, text, children }: { title: string; text?: string; children: ComponentChildren }) {
@@ -35,23 +37,51 @@ export function Mark() {
   );
 }
 
+/**
+ * Logs in, and keeps what somebody has typed while the server asks for a code of the second factor: `enter` answers
+ * false then, and adds the code when it is called again.
+ */
+function useDoor() {
+  const [door, setDoor] = useState<Door | null>(null);
+  const enter = async (data: FormData, wanted: () => Door): Promise<boolean> => {
+    const next = door ? { ...door, code: typed(data, "code") } : wanted();
+    try {
+      await logIn(next);
+      return true;
+    } catch (cause) {
+      if (!isCodeRequired(cause)) throw cause;
+      setDoor(next);
+      return false;
+    }
+  };
+  return { asksCode: door !== null, enter, leave: () => setDoor(null) };
+}
+
 export function Login() {
   const [isByKey, setByKey] = useState(false);
   const [found, setFound] = useState<Ways | null>(null);
   useEffect(() => { ways().then(setFound, () => undefined); }, []);
   const { path, query } = place.value;
   const problem = (w.login.problems as { [word: string]: string })[query.get("problem") ?? ""];
+  const { asksCode, enter, leave } = useDoor();
   const form = useForm(async data => {
-    await logIn(isByKey ? { api_key: typed(data, "key") } : { login: typed(data, "login"), password: String(data.get("password")) });
+    await enter(data, () => (isByKey ? { api_key: typed(data, "key") } : { login: typed(data, "login"), password: String(data.get("password")) }));
   });
+  const device = useForm(logInByPasskey);
   return (
     <Entrance title={w.login.title}>
       {isUnconfirmed.value && <p class="warning" role="alert">{w.login.unconfirmed}</p>}
       {problem && <p class="warning" role="alert">{problem}</p>}
       {ending.value && <p class="warning" role="status">{w.login.ended[ending.value]}</p>}
-      {found?.providers.map(({ name, label }) => <button type="button" class="wide" key={name} onClick={() => void logInAt(name, path === "/login" ? query.get("to") ?? "/" : path + location.search)}>{w.login.at(label)}</button>)}
-      {(isByKey || found?.has_passwords !== false) && <form onSubmit={form.submit} key={String(isByKey)}>
-        {isByKey
+      {!asksCode && found?.providers.map(({ name, label }) => <button type="button" class="wide" key={name} onClick={() => void logInAt(name, path === "/login" ? query.get("to") ?? "/" : path + location.search)}>{w.login.at(label)}</button>)}
+      {!asksCode && knowsPasskeys && found?.has_passkeys && (
+        <form onSubmit={device.submit}>
+          <button class="wide plain" disabled={device.isBusy}>{w.login.byPasskey}</button>
+          <Fault text={device.rest()} />
+        </form>
+      )}
+      {(isByKey || found?.has_passwords !== false) && <form onSubmit={form.submit} key={`${asksCode} ${isByKey}`}>
+        {asksCode ? <Code /> : isByKey
           ? <Field label={w.login.key} hint={w.login.keyHint} name="key" type="password" autocomplete="off" required autofocus spellcheck={false} />
           : <>
               <Field label={w.login.login} name="login" autocomplete="username" required autofocus autocapitalize="none" spellcheck={false} />
@@ -61,7 +91,7 @@ export function Login() {
         <button class="wide" disabled={form.isBusy}>{w.login.title}</button>
       </form>}
       <p class="else">
-        <button type="button" class="link" onClick={() => setByKey(!isByKey)}>{!isByKey ? w.login.byKey : found?.has_passwords === false ? w.cancel : w.login.byPassword}</button>
+        <button type="button" class="link" onClick={() => { if (asksCode) leave(); else setByKey(!isByKey); }}>{asksCode ? w.cancel : !isByKey ? w.login.byKey : found?.has_passwords === false ? w.cancel : w.login.byPassword}</button>
       </p>
       <p class="hint center">{w.login.forgot}</p>
     </Entrance>
@@ -94,19 +124,19 @@ export function Enter() {
 
 export function SetPassword({ isFirst }: { isFirst: boolean }) {
   const secret = useSecret();
+  const { asksCode, enter } = useDoor();
   const form = useForm(async data => {
-    await logIn({ reset_token: secret, new_password: String(data.get("password")) });
-    go("/", true);
+    if (await enter(data, () => ({ reset_token: secret, new_password: String(data.get("password")) }))) go("/", true);
   });
-  const isUsed = form.fault instanceof ApiError && form.fault.status === 401;
+  const isUsed = form.fault instanceof ApiError && form.fault.code === "unauthorized";
   const toLogin = <p class="else"><a href={`${BASE}/login`}>{w.password.toLogin}</a></p>;
   const title = isFirst ? w.password.welcome : w.password.reset;
   if (!secret) return <Entrance title={title}><p class="fault">{w.password.noToken}</p>{toLogin}</Entrance>;
   return (
     <Entrance title={title} text={isFirst ? w.password.welcomeText : w.password.resetText}>
-      <form onSubmit={form.submit}>
-        <Field label={w.password.new} hint={w.password.hint} name="password" type="password" autocomplete="new-password" required minLength={10} maxLength={256} autofocus
-          fault={form.at("new_password")} />
+      <form onSubmit={form.submit} key={String(asksCode)}>
+        {asksCode ? <Code /> : <Field label={w.password.new} hint={w.password.hint} name="password" type="password" autocomplete="new-password" required minLength={10} maxLength={256} autofocus
+          fault={form.at("new_password")} />}
         <Fault text={isUsed ? w.password.invalid : form.rest()} />
         <button class="wide" disabled={form.isBusy}>{w.password.submit}</button>
       </form>

@@ -44,6 +44,8 @@ export function Settings() {
       </Section>
       <LaterSection title={w.settings.notifications}>{({ Notifications }) => <Notifications />}</LaterSection>
       <Password />
+      <LaterSection title={w.settings.secondFactor}>{({ SecondFactor }) => <SecondFactor />}</LaterSection>
+      <LaterSection title={w.settings.passkeys}>{({ Passkeys }) => <Passkeys />}</LaterSection>
       <Keys />
       <Section title={w.access.sessions} intro={w.access.sessionsText}>
         <Sessions />

@@ -13,7 +13,7 @@ import { received } from "../store/contacts.ts";
 import { now } from "../store/now.ts";
 import { countOf, isLoading, isObserved, loadMore, markAll, next, rooms, type Room } from "../store/rooms.ts";
 import { BASE, place } from "../store/route.ts";
-import { isOperator, logOut, user } from "../wire/session.ts";
+import { hasDocs, isOperator, logOut, user } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { Mark } from "./Entrance.tsx";
 
@@ -46,6 +46,7 @@ export function Sidebar({ onNewRoom, onGoTo }: { onNewRoom: () => void; onGoTo: 
         <li><a href={`${BASE}/organization`} aria-current={path.startsWith("/organization") ? "page" : undefined}><Icon name="building-2" />{w.organization.title}</a></li>
         {isOperator.value && <li><a href={`${BASE}/operator`} aria-current={path.startsWith("/operator") ? "page" : undefined}><Icon name="server" />{w.operator.title}</a></li>}
         <li><a href={`${BASE}/settings`} aria-current={path === "/settings" ? "page" : undefined}><Icon name="settings" />{w.settings.title}</a></li>
+        {hasDocs.value && <li><a href="/docs/" target="_blank"><Icon name="external-link" />{w.nav.docs}</a></li>}
       </ul>
       <div class="list">
         {(rooms.value.length >= FILTER_FROM || query) && (

@@ -460,6 +460,11 @@ export interface MessageView {
 
 export type NewNotificationChannelView = NotificationChannelView & { secret?: string | null };
 
+export interface NewSecondFactorView {
+  otpauth_url: string;
+  secret: string;
+}
+
 export interface NewestView {
   last_message?: MessageView | null;
 }
@@ -591,6 +596,19 @@ export interface PartyView {
   name: string;
 }
 
+export interface PasskeyChallengeView {
+  ceremony: string;
+  options: Record<string, unknown>;
+}
+
+export interface PasskeyView {
+  id: Id;
+  inserted_at: Instant;
+  is_synced: boolean;
+  last_used_at?: Instant | null;
+  name: string;
+}
+
 export interface PauseView {
   reason: string;
   since: Instant;
@@ -684,6 +702,10 @@ export interface RecipientView {
   status?: string | null;
   stopped?: boolean | null;
   type: string;
+}
+
+export interface RecoveryCodesView {
+  recovery_codes: string[];
 }
 
 export interface RefusedWorkView {
@@ -785,6 +807,12 @@ export interface SearchedSenderView {
   id: Id;
   name: string;
   type: string;
+}
+
+export interface SecondFactorView {
+  enabled_at?: Instant | null;
+  recovery_codes_left: number;
+  status: string;
 }
 
 export type SecretWebhookView = WebhookView & { secret?: string | null };
@@ -1429,7 +1457,7 @@ export interface Operations {
   };
   listAuditEntries: {
     path: {};
-    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "notification.channel_created" | "notification.channel_changed" | "notification.channel_removed" | "notification.channel_disabled" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "login_code.issued" | "identity.linked" | "identity.unlinked" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.exported" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "message.erased" | "legal_hold.placed" | "legal_hold.released" | "attention.answered" | "attention.dismissed" | "reminder.cancelled" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "notification.channel_created" | "notification.channel_changed" | "notification.channel_removed" | "notification.channel_disabled" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "login_code.issued" | "second_factor.enabled" | "second_factor.removed" | "second_factor.recovery_code_used" | "second_factor.recovery_codes_renewed" | "passkey.added" | "passkey.removed" | "identity.linked" | "identity.unlinked" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.exported" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "message.erased" | "legal_hold.placed" | "legal_hold.released" | "attention.answered" | "attention.dismissed" | "reminder.cancelled" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
     body: undefined;
     answer: { data: AuditEntryView[]; metadata: PageMetadata };
   };
@@ -1505,6 +1533,36 @@ export interface Operations {
     body: undefined;
     answer: { data: UsageView[]; metadata: UsageMetadata };
   };
+  listPasskeys: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: PasskeyView[] };
+  };
+  addPasskey: {
+    path: {};
+    query: {};
+    body: { ceremony: string; credential?: Record<string, unknown> | null; name: string };
+    answer: { data: PasskeyView };
+  };
+  beginPasskey: {
+    path: {};
+    query: {};
+    body: { code?: string; current_password: string };
+    answer: { data: PasskeyChallengeView };
+  };
+  renamePasskey: {
+    path: { passkey_id: string };
+    query: {};
+    body: { name: string };
+    answer: { data: PasskeyView };
+  };
+  removePasskey: {
+    path: { passkey_id: string };
+    query: {};
+    body: { code?: string; current_password: string };
+    answer: undefined;
+  };
   listPeers: {
     path: {};
     query: { cursor?: string; limit?: number; page?: number; page_size?: number; not_in_chat?: string; type?: "User" | "Agent"; q?: string };
@@ -1540,6 +1598,36 @@ export interface Operations {
     query: { cursor?: string; limit?: number; q?: string };
     body: undefined;
     answer: { data: SearchHitView[]; metadata: PageMetadata };
+  };
+  showSecondFactor: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: SecondFactorView };
+  };
+  beginSecondFactor: {
+    path: {};
+    query: {};
+    body: { current_password: string };
+    answer: { data: NewSecondFactorView };
+  };
+  confirmSecondFactor: {
+    path: {};
+    query: {};
+    body: { code: string };
+    answer: { data: RecoveryCodesView };
+  };
+  renewRecoveryCodes: {
+    path: {};
+    query: {};
+    body: { code: string; current_password: string };
+    answer: { data: RecoveryCodesView };
+  };
+  removeSecondFactor: {
+    path: {};
+    query: {};
+    body: { code?: string; current_password: string };
+    answer: undefined;
   };
   endOtherSessions: {
     path: {};
@@ -1639,7 +1727,7 @@ export interface Operations {
   };
   listAllAuditEntries: {
     path: {};
-    query: { cursor?: string; limit?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "notification.channel_created" | "notification.channel_changed" | "notification.channel_removed" | "notification.channel_disabled" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "login_code.issued" | "identity.linked" | "identity.unlinked" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.exported" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "message.erased" | "legal_hold.placed" | "legal_hold.released" | "attention.answered" | "attention.dismissed" | "reminder.cancelled" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
+    query: { cursor?: string; limit?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.paused" | "agent.resumed" | "webhook.set" | "webhook.removed" | "webhook.secret_rotated" | "webhook.enabled" | "webhook.disabled" | "webhook.resent" | "push.set" | "push.removed" | "notification.channel_created" | "notification.channel_changed" | "notification.channel_removed" | "notification.channel_disabled" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "login_code.issued" | "second_factor.enabled" | "second_factor.removed" | "second_factor.recovery_code_used" | "second_factor.recovery_codes_renewed" | "passkey.added" | "passkey.removed" | "identity.linked" | "identity.unlinked" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.exported" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.role_set" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "message.erased" | "legal_hold.placed" | "legal_hold.released" | "attention.answered" | "attention.dismissed" | "reminder.cancelled" | "file.uploaded" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
     body: undefined;
     answer: { data: AuditEntryView[]; metadata: PageMetadata };
   };

@@ -3,18 +3,20 @@
 import { signal } from "@preact/signals";
 import { ApiError, unreachable } from "../pure/errors.ts";
 import type { ProfileView } from "./api.ts";
+import { answer as answered } from "./device.ts";
 
 export type Door =
-  | { login: string; password: string }
+  | { login: string; password: string; code?: string }
   | { api_key: string }
-  | { reset_token: string; new_password: string }
+  | { reset_token: string; new_password: string; code?: string }
   | { login_code: string }
+  | { passkey: unknown }
   | { handle: string; email: string; name: string; password: string; invitation?: string };
 
 /** How people can log in at this server. */
-export interface Ways { providers: { name: string; label: string }[]; has_passwords: boolean }
+export interface Ways { providers: { name: string; label: string }[]; has_passwords: boolean; has_passkeys: boolean }
 
-interface Answer { access_token: string; expires_in: number; user: ProfileView; is_operator?: boolean; has_boards?: boolean; has_files?: boolean; has_webhooks?: boolean; has_a2a?: boolean }
+interface Answer { access_token: string; expires_in: number; user: ProfileView; is_operator?: boolean; has_boards?: boolean; has_files?: boolean; has_webhooks?: boolean; has_a2a?: boolean; has_docs?: boolean; has_passkeys?: boolean }
 
 export const user = signal<ProfileView | null>(null);
 /** Whether the user can open the pages of operators. */
@@ -25,6 +27,10 @@ export const hasFiles = signal(true);
 /** Whether agents can have webhooks, and be listed for A2A. */
 export const hasWebhooks = signal(false);
 export const hasA2a = signal(false);
+/** Whether the server shows its documentation. */
+export const hasDocs = signal(false);
+/** Whether passkeys can be added. */
+export const hasPasskeys = signal(false);
 /** `starting` while it is not known whether somebody is logged in. */
 export const phase = signal<"starting" | "out" | "in">("starting");
 /** Why the last session ended, if not by logging out: unexpectedly, or by a new password that could not log in again. */
@@ -105,6 +111,15 @@ export async function logIn(door: Door): Promise<void> {
   tabs.postMessage("in");
 }
 
+/** Logs in with a device, which knows whose it is. */
+export async function logInByPasskey(): Promise<void> {
+  const { options } = (await ask("POST", `${DOOR}/passkey`)) as { options: unknown };
+  await logIn({ passkey: await answered(options) });
+}
+
+/** Whether the password was right, and a code is required. */
+export const isCodeRequired = (cause: unknown): boolean => cause instanceof ApiError && cause.code === "second_factor_required";
+
 export const ways = async (): Promise<Ways> => (await ask("GET", "/console/oidc")) as Ways;
 
 /** Leaves for an identity provider, which sends the browser back to this path. */
@@ -131,15 +146,16 @@ export async function changePassword(current_password: string, new_password: str
   const work = (async () => {
     const { data } = (await ask("POST", `${API}/password`, { current_password, new_password }, token)) as { data: { refresh_token: string } };
     isChanged = true;
-    await logIn({ login, password: new_password });
     // The answer opened a session for programs, which a page has no use for.
-    void ask("POST", `${API}/logout`, { refresh_token: data.refresh_token }).catch(() => undefined);
+    const drop = (): void => void ask("POST", `${API}/logout`, { refresh_token: data.refresh_token }).catch(() => undefined);
+    await logIn({ login, password: new_password }).finally(drop);
   })();
   const mine = work.then(() => true, () => !isChanged);
   renewal = mine;
   try { await work; } catch (cause) {
     if (isChanged) end("password");
-    throw cause;
+    // The log-in asks for the code of the second factor.
+    if (!isCodeRequired(cause)) throw cause;
   } finally {
     if (renewal === mine) renewal = null;
   }
@@ -195,6 +211,8 @@ function take(answer: Answer): void {
   hasFiles.value = answer.has_files !== false;
   hasWebhooks.value = answer.has_webhooks === true;
   hasA2a.value = answer.has_a2a === true;
+  hasDocs.value = answer.has_docs === true;
+  hasPasskeys.value = answer.has_passkeys === true;
   user.value = answer.user;
   ending.value = "";
   isUnconfirmed.value = false;

@@ -25,8 +25,13 @@ use crate::task::TaskId;
 /// The maximum number of peers that are searched for the agent by its handle. Few match.
 const SEARCHED: u32 = 100;
 
+/// The maximum length of a message's id.
+const MAX_ID_CHARS: usize = 255;
+
 /// What is said, once, and where its sender wants to be notified.
 struct Said {
+    /// The id that its creator has given it.
+    id: String,
     content: MessageContent,
     once: IdempotentRequest,
     push: Option<Wanted>,
@@ -40,7 +45,7 @@ pub(crate) async fn send(session: &Session, request: &SendMessageRequest) -> Res
     let place = Place("configuration.taskPushNotificationConfig.");
     let push = push.map(|config| push::wanted(session, config, place)).transpose()?;
     let (content, once) = (content(&request.message)?, once(session, &request.message)?);
-    let said = Said { content, once, push };
+    let said = Said { id: request.message.message_id.clone(), content, once, push };
     let id = send_message(session, &request.message, &said).await?;
     if let Some(push) = said.push {
         match push::store(session, id, push).await {
@@ -103,6 +108,9 @@ fn content(message: &Message) -> Result<MessageContent, Failure> {
     }
     if message.message_id.is_empty() {
         return Err(Failure::invalid("message.messageId", "must not be empty"));
+    }
+    if message.message_id.chars().count() > MAX_ID_CHARS {
+        return Err(Failure::invalid("message.messageId", "must have at most 255 characters"));
     }
     let parts = message.parts.iter().map(part).collect::<Result<Vec<_>, _>>()?;
     MessageContent::new(parts.join("\n"))
@@ -207,6 +215,7 @@ async fn in_room(
         attachments: Vec::new(),
     };
     let traceparent = traceparent::read(session.request.headers());
-    let headers = SendHeaders { once: Some(said.once.clone()), traceparent };
+    let client_id = Some(said.id.clone());
+    let headers = SendHeaders { once: Some(said.once.clone()), traceparent, client_id };
     Ok(session.services().messages.send_once(session.caller, room, message, headers).await?.id)
 }

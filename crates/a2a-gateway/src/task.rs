@@ -234,8 +234,10 @@ impl Tree {
     }
 
     fn message(&self, message: &Message) -> a2a::Message {
+        // The creator of a message makes its id; texts that were not sent over A2A have only that of the room.
+        let own = message.client_id().filter(|_| message.sender == self.caller);
         a2a::Message {
-            message_id: message.id.to_string(),
+            message_id: own.map_or_else(|| message.id.to_string(), str::to_owned),
             context_id: Some(self.id.room.to_string()),
             task_id: Some(self.id.to_string()),
             role: if message.sender == self.caller { Role::User } else { Role::Agent },

@@ -158,9 +158,14 @@ fn remedy(error: &DieselError) -> Remedy {
     }
 }
 
-/// The error if too many changes are queued.
+/// The error if too many changes or questions are queued.
 pub(crate) fn crowded() -> StoreError {
-    StoreError::Unavailable("too many changes are queued for writing".into())
+    StoreError::Unavailable("too many requests are queued".into())
+}
+
+/// The error of work that panicked.
+pub(crate) fn panicked() -> StoreError {
+    StoreError::Broken("work on the store panicked".into())
 }
 
 /// The error of a store that was closed.

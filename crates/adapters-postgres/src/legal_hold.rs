@@ -109,10 +109,8 @@ async fn after_on(
 
 /// Returns whether the contents of a chat are to be kept. Nothing may be locked before, except by a worker that waits for
 /// nobody.
-pub(crate) async fn keeps_chat_on(mut db: &Db, chat: ChatId) -> Result<bool, Fault> {
-    lock::share_holds_on(db).await?;
-    let held = statement::<BigInt>(rows::HELD_CHAT).bind::<SqlUuid, _>(chat.uuid());
-    Ok(held.get_result::<i64>(&mut db).await? > 0)
+pub(crate) async fn keeps_chat_on(db: &Db, chat: ChatId) -> Result<bool, Fault> {
+    Ok(!kept_of_on(db, vec![chat.uuid()]).await?.is_empty())
 }
 
 /// Those of the chats of which the contents are to be kept.

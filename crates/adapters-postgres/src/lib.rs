@@ -69,6 +69,7 @@ pub use store_lock::{ImportLock, StoreUse};
 
 use crate::commit_order::CommitOrder;
 use crate::connect::Connect;
+use crate::delivery::group_read::GroupRead;
 use crate::delivery::steps::DeliverySteps;
 use crate::error::Fault;
 use crate::group_commit::GroupCommit;
@@ -86,6 +87,7 @@ pub struct PostgresStore {
     commit_order: Arc<CommitOrder>,
     appender: GroupCommit<Messages>,
     advancer: GroupCommit<DeliverySteps>,
+    backlogs: GroupRead,
     store_use: Option<StoreUse>,
     /// The runtime of the connections and the work on them.
     runtime: Handle,
@@ -135,6 +137,7 @@ impl PostgresStore {
         let (messages, order) = (Messages::default(), commit_order.clone());
         let appender = GroupCommit::start(messages, pool.clone(), order.clone(), running.subscribe());
         let advancer = GroupCommit::start(DeliverySteps, pool.clone(), order, running.subscribe());
+        let backlogs = GroupRead::start(pool.clone());
         Self {
             pool,
             connect,
@@ -142,6 +145,7 @@ impl PostgresStore {
             commit_order,
             appender,
             advancer,
+            backlogs,
             store_use: None,
             runtime: Handle::current(),
             running,

@@ -2,7 +2,9 @@
 
 #[path = "../../sql-rows/notification.rs"]
 mod row;
+mod waiting;
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use diesel_async::RunQueryDsl;
 use domain::account::KeyDigest;
 use domain::attention::AttentionState;
 use domain::audit::AuditEntry;
-use domain::id::{ChatId, MessageId, NotificationChannelId, UserId};
+use domain::id::{NotificationChannelId, UserId};
 use domain::notification::{
     ChangeChannel, Collect, CreateChannel, DueChannel, MAX_OF_USER, NewLink, Notification,
     NotificationChannel, NotificationKind, NotificationOutcome, NotificationRepository, SettleNotifications,
@@ -33,6 +35,7 @@ use crate::schema::{notification_channels, notification_links, notifications, us
 use crate::statement::statement;
 use crate::{attention, audit};
 use row::{ChannelRow, DUE, LinkRow, MentionRow, NotificationRow, UntoldRow, due};
+use waiting::{drop_open_on, due_of_on, next_due_on, sent_on};
 
 /// How long a channel rests whose user is disabled.
 const DISABLED_REST: Duration = Duration::from_secs(60 * 60);
@@ -207,10 +210,7 @@ async fn change_on(db: &Db, command: &ChangeChannel) -> Result<Option<Notificati
     if channel.change(&command.changes, command.now) {
         save_on(db, &channel).await?;
         if channel.off.is_some() {
-            for mut one in open_on(db, channel.id, None).await? {
-                one.end(NotificationOutcome::Dropped, command.now);
-                save_notification_on(db, &one, channel.user).await?;
-            }
+            drop_open_on(db, channel.id, command.now).await?;
         }
         audit::append_on(db, [AuditEntry::notification_channel_changed(&channel)]).await?;
     }
@@ -283,15 +283,13 @@ async fn untold_on(mut db: &Db, search: Collect) -> Result<Vec<Untold>, Fault> {
     let texts = texts.load::<UntoldRow>(&mut db).await?;
     let items = items.into_iter().map(|found| (NotificationKind::Attention, found));
     let texts = texts.into_iter().map(|found| (NotificationKind::Mention, found));
-    let mut untold = Vec::new();
-    for (kind, found) in items.chain(texts) {
-        let Some(channel) = find_on(db, NotificationChannelId::new(found.channel.0)).await? else {
-            continue;
-        };
-        let (chat, message) = (ChatId::new(found.chat.0), MessageId::new(found.message.0));
-        untold.push(Untold { channel, kind, chat, message });
+    let found = items.chain(texts).collect::<Vec<_>>();
+    if found.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(untold)
+    let ids = found.iter().map(|(_, row)| row.channel.0).collect::<BTreeSet<_>>();
+    let channels = notification_channels::table.filter(notification_channels::id.eq_any(ids));
+    row::untold(found, channels.select(ChannelRow::as_select()).load(&mut db).await?)
 }
 
 async fn add_on(mut db: &Db, new: &[Notification]) -> Result<(), Fault> {
@@ -318,28 +316,6 @@ async fn told_on(mut db: &Db, until: Timestamp, before: Timestamp) -> Result<(),
     let seen = notification_channels::table.filter(notification_channels::seen_at.lt(At(before)));
     diesel::update(seen).set(notification_channels::seen_at.eq(At(until))).execute(&mut db).await?;
     Ok(())
-}
-
-/// The notifications of a channel that have not ended, in the order in which they are due; only those that are due at a time
-/// if it is given.
-async fn open_on(
-    mut db: &Db,
-    channel: NotificationChannelId,
-    due_at: Option<Timestamp>,
-) -> Result<Vec<Notification>, Fault> {
-    let mut open = notifications::table
-        .filter(notifications::channel_id.eq(channel.uuid()))
-        .filter(notifications::ended_at.is_null())
-        .into_boxed();
-    if let Some(at) = due_at {
-        open = open.filter(notifications::due_at.le(At(at)));
-    }
-    let rows = open
-        .order((notifications::due_at, notifications::id))
-        .select(NotificationRow::as_select())
-        .load(&mut db)
-        .await?;
-    rows.into_iter().map(NotificationRow::into_notification).collect()
 }
 
 async fn due_on(mut db: &Db, now: Timestamp, limit: u32) -> Result<Vec<DueChannel>, Fault> {
@@ -373,7 +349,7 @@ async fn take_on(
     };
     channel.begin(now);
     let mut subjects = Vec::new();
-    for mut notification in batch(open_on(db, id, Some(now)).await?) {
+    for mut notification in batch(due_of_on(db, id, now).await?) {
         let content = content_on(db, channel.user, &notification, now).await?;
         match content {
             Some(_) => notification.begin(now),
@@ -384,7 +360,7 @@ async fn take_on(
     }
     if subjects.is_empty() {
         channel.leased_until = None;
-        channel.next_at = open_on(db, id, None).await?.iter().map(|next| next.due_at).min();
+        channel.next_at = next_due_on(db, id, &[]).await?;
     }
     save_on(db, &channel).await?;
     Ok(Some(TakenNotifications { channel, email, subjects }))
@@ -418,16 +394,16 @@ async fn content_on(
 async fn settle_on(db: &Db, command: &SettleNotifications) -> Result<Option<Settled>, Fault> {
     let found = locked_on(db, command.lease.channel).await?;
     let Some(mut channel) = found.filter(|channel| command.lease.holds(channel)) else { return Ok(None) };
-    let before = open_on(db, channel.id, None).await?;
-    let mut open = before.clone();
-    command.apply(&mut channel, &mut open);
+    let ids = command.sent.iter().map(|id| id.uuid()).collect::<Vec<_>>();
+    let mut sent = sent_on(db, &ids).await?;
+    let next = next_due_on(db, channel.id, &ids).await?;
+    command.apply(&mut channel, &mut sent, next);
     save_on(db, &channel).await?;
-    for (one, before) in open.iter().zip(&before) {
-        if one != before {
-            save_notification_on(db, one, channel.user).await?;
-        }
+    for one in &sent {
+        save_notification_on(db, one, channel.user).await?;
     }
     if let Some(off) = &channel.off {
+        drop_open_on(db, channel.id, command.now).await?;
         let entry = AuditEntry::notification_channel_disabled(&channel, off.reason, off.at);
         audit::append_on(db, [entry]).await?;
     }

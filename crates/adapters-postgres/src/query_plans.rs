@@ -6,6 +6,7 @@
 
 mod attention;
 mod boards;
+mod distribution;
 mod fill;
 mod hot;
 mod ledger;
@@ -58,6 +59,7 @@ const LARGE: [&str; 18] = [
 /// A fixture on a large database, and one connection that its store does everything on.
 struct Watched {
     world: World,
+    config: PostgresConfig,
     store: Arc<PostgresStore>,
     /// A connection beside the store's.
     client: Client,
@@ -83,7 +85,24 @@ impl Watched {
         Self::open_with(Size::wanted()).await
     }
 
+    /// The statements are planned after the tables are filled.
     async fn open_with(size: Size) -> Self {
+        let mut watched = Self::on_empty_tables(size).await;
+        watched.fill().await;
+        // A fresh server; ids carry the time, so none is assigned twice.
+        watched.store.close();
+        let store = Arc::new(PostgresStore::open(&watched.config).await.unwrap());
+        watched.world = World::on(Stores::of(&store, PostgresStore::close));
+        watched.store = store;
+        watched.world.clock.advance(Duration::from_secs(1000));
+        watched
+    }
+
+    async fn fill(&self) {
+        self.size.fill(&self.client, &self.ann, &self.bot, self.chat).await;
+    }
+
+    async fn on_empty_tables(size: Size) -> Self {
         let database = server().database();
         let config = PostgresConfig { connections: 1, ..PostgresConfig::at(&database.url()) };
         let store = Arc::new(PostgresStore::open(&config).await.unwrap());
@@ -93,16 +112,11 @@ impl Watched {
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
         let chat = world.chat(ann.caller, &[bot.id.into()]).await;
-        size.fill(&client, &ann, &bot, chat).await;
-        // A fresh server; ids carry the time, so none is assigned twice.
-        store.close();
-        let store = Arc::new(PostgresStore::open(&config).await.unwrap());
-        let world = World::on(Stores::of(&store, PostgresStore::close));
-        world.clock.advance(Duration::from_secs(1000));
         let (run, faults) = (HashMap::new(), Vec::new());
         let first_columns = first_columns(&client).await;
         Self {
             world,
+            config,
             store,
             client,
             run,
@@ -147,11 +161,13 @@ impl Watched {
 
     /// The number of rows of tables and entries of indexes that have been read so far.
     async fn read(&self) -> i64 {
+        const FLUSH: &str = "SELECT pg_stat_force_next_flush()::text";
         let connection = self.store.pool.acquire().await.unwrap();
         let mut db = connection.db();
-        let flush = statement::<Text>("SELECT pg_stat_force_next_flush()::text");
-        flush.get_result::<String>(&mut db).await.unwrap();
+        statement::<Text>(FLUSH).get_result::<String>(&mut db).await.unwrap();
         connection.release();
+        // The rows that the test itself filled in with this connection would be counted seconds later.
+        self.client.query_one(FLUSH, &[]).await.unwrap();
         let read = "SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::int8 \
              + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::int8";
         self.client.query_one(read, &[]).await.unwrap().get(0)

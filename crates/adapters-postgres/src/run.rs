@@ -10,6 +10,7 @@
 //! depends on, in the order organization, user, agent, chat, reminder, participant, task, board, file, contact, how far a
 //! chat is indexed, and by id among rows of a kind; from then on no other change can touch them.
 
+use std::any::Any;
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use measure::Work;
 
 use crate::PostgresStore;
 use crate::commit_order::{CommitOrder, CommitSlot};
-use crate::error::{Fault, Remedy, closed};
+use crate::error::{Fault, Remedy, closed, panicked};
 use crate::pool::Pool;
 
 /// A connection; shared, so that statements can be pipelined.
@@ -63,7 +64,7 @@ const PAUSE: Duration = Duration::from_millis(3);
 
 /// The visibility of a read.
 #[derive(Clone, Copy)]
-enum Visibility {
+pub(crate) enum Visibility {
     /// All commits before each of its statements begins.
     Now,
     /// All commits before its first statement begins.
@@ -78,7 +79,7 @@ impl PostgresStore {
         T: Send + 'static,
         W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
     {
-        self.read_in_tries(given, work, Visibility::Now).await
+        self.read_in_task(given, work, Visibility::Now).await
     }
 
     /// Reads with several statements on one snapshot.
@@ -88,10 +89,10 @@ impl PostgresStore {
         T: Send + 'static,
         W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
     {
-        self.read_in_tries(given, work, Visibility::Snapshot).await
+        self.read_in_task(given, work, Visibility::Snapshot).await
     }
 
-    async fn read_in_tries<G, T, W>(&self, given: G, work: W, visibility: Visibility) -> Result<T, StoreError>
+    async fn read_in_task<G, T, W>(&self, given: G, work: W, visibility: Visibility) -> Result<T, StoreError>
     where
         G: Send + Sync + 'static,
         T: Send + 'static,
@@ -99,16 +100,8 @@ impl PostgresStore {
     {
         let _doing = measure::doing(Work::Read);
         let pool = self.pool.clone();
-        let looking = async move {
-            let mut tries = Tries::default();
-            loop {
-                match read_once(&pool, &given, &work, visibility).await {
-                    Err(fault) if tries.again_after(&fault).await => {}
-                    done => return done,
-                }
-            }
-        };
-        self.in_task(looking).await?.map_err(StoreError::from)
+        let reading = async move { read_in_tries(&pool, &given, work, visibility).await };
+        self.in_task(reading).await?.map_err(StoreError::from)
     }
 
     /// Runs a change in one transaction, and announces it after the commit. If `work` returns `Ok`,
@@ -200,22 +193,46 @@ impl PostgresStore {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let running = self.running.subscribe();
-        let work = async move {
-            let done = work.await;
+        let done = self.spawned(Box::pin(async move {
+            let done: Done = Box::new(work.await);
             drop(running);
             done
-        };
-        match self.runtime.spawn(work).await {
-            Ok(done) => Ok(done),
-            Err(error) if error.is_panic() => Err(StoreError::Broken("work on the store panicked".into())),
-            Err(_) => Err(closed()),
-        }
+        }));
+        let done = done.await?.downcast::<T>();
+        done.map(|done| *done).map_err(|_| StoreError::Broken("work of another type".into()))
+    }
+
+    /// One kind of task for all work: the program would otherwise hold a copy of the runtime's code for each operation.
+    async fn spawned(&self, work: BoxFuture<'static, Done>) -> Result<Done, StoreError> {
+        self.runtime.spawn(work).await.map_err(|error| if error.is_panic() { panicked() } else { closed() })
     }
 }
+
+/// What work has returned, in a task that does not know its type.
+type Done = Box<dyn Any + Send>;
 
 /// Runs one or several SQL statements without values.
 pub(crate) async fn execute(mut db: &Db, text: &'static str) -> Result<(), Fault> {
     Ok(db.batch_execute(text).await?)
+}
+
+/// Reads, with retries if they can help.
+pub(crate) async fn read_in_tries<G, T, W>(
+    pool: &Pool,
+    given: &G,
+    work: W,
+    visibility: Visibility,
+) -> Result<T, Fault>
+where
+    W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T>,
+{
+    let mut tries = Tries::default();
+    loop {
+        match read_once(pool, given, &work, visibility).await {
+            Err(fault) if tries.again_after(&fault).await => {}
+            done => return done,
+        }
+    }
 }
 
 async fn read_once<G, T, W>(pool: &Pool, given: &G, work: &W, visibility: Visibility) -> Result<T, Fault>

@@ -97,7 +97,11 @@ fn after_on(
 
 /// Returns whether the contents of a chat are to be kept.
 pub(crate) fn keeps_chat_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<bool, Fault> {
-    let held = statement!(rows::HELD_CHAT => BigInt).bind::<Binary, _>(Id(chat.uuid()));
+    let held = statement!(
+        "SELECT count(*) FROM chats WHERE id = ? AND EXISTS (\
+         SELECT 1 FROM legal_holds WHERE subject_id = chats.id OR subject_id = chats.organization_id)" => BigInt
+    );
+    let held = held.bind::<Binary, _>(Id(chat.uuid()));
     Ok(held.get_result::<i64>(connection)? > 0)
 }
 

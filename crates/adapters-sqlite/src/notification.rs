@@ -2,7 +2,9 @@
 
 #[path = "../../sql-rows/notification.rs"]
 mod row;
+mod waiting;
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use async_trait::async_trait;
@@ -12,7 +14,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::account::KeyDigest;
 use domain::attention::AttentionState;
 use domain::audit::AuditEntry;
-use domain::id::{ChatId, MessageId, NotificationChannelId, UserId};
+use domain::id::{NotificationChannelId, UserId};
 use domain::notification::{
     ChangeChannel, Collect, CreateChannel, DueChannel, MAX_OF_USER, NewLink, Notification,
     NotificationChannel, NotificationKind, NotificationOutcome, NotificationRepository, SettleNotifications,
@@ -29,6 +31,7 @@ use crate::schema::{notification_channels, notification_links, notifications, us
 use crate::statement::statement;
 use crate::{attention, audit};
 use row::{ChannelRow, DUE, LinkRow, MentionRow, NotificationRow, UntoldRow, due};
+use waiting::{drop_open_on, due_of_on, next_due_on, sent_on};
 
 /// How long a channel rests whose user is disabled.
 const DISABLED_REST: std::time::Duration = std::time::Duration::from_secs(60 * 60);
@@ -243,10 +246,7 @@ fn change_on(
         save_on(connection, &channel)?;
         audit::append_on(connection, [AuditEntry::notification_channel_changed(&channel)])?;
         if channel.off.is_some() {
-            for mut one in open_on(connection, channel.id, None)? {
-                one.end(NotificationOutcome::Dropped, command.now);
-                save_notification_on(connection, &one, channel.user)?;
-            }
+            drop_open_on(connection, channel.id, command.now)?;
         }
     }
     Ok(Some(channel))
@@ -320,15 +320,13 @@ fn untold_on(connection: &mut SqliteConnection, search: Collect) -> Result<Vec<U
     let texts = texts.load::<UntoldRow>(connection)?;
     let items = items.into_iter().map(|found| (NotificationKind::Attention, found));
     let texts = texts.into_iter().map(|found| (NotificationKind::Mention, found));
-    let mut untold = Vec::new();
-    for (kind, found) in items.chain(texts) {
-        let Some(channel) = find_on(connection, NotificationChannelId::new(found.channel.0))? else {
-            continue;
-        };
-        let (chat, message) = (ChatId::new(found.chat.0), MessageId::new(found.message.0));
-        untold.push(Untold { channel, kind, chat, message });
+    let found = items.chain(texts).collect::<Vec<_>>();
+    if found.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(untold)
+    let ids = found.iter().map(|(_, row)| row.channel).collect::<BTreeSet<_>>();
+    let channels = notification_channels::table.filter(notification_channels::id.eq_any(ids));
+    row::untold(found, channels.select(ChannelRow::as_select()).load(connection)?)
 }
 
 fn add_on(connection: &mut SqliteConnection, new: &[Notification]) -> Result<(), Fault> {
@@ -345,27 +343,6 @@ fn add_on(connection: &mut SqliteConnection, new: &[Notification]) -> Result<(),
         }
     }
     Ok(())
-}
-
-/// The notifications of a channel that have not ended, in the order in which they are due; only those that are due at a time
-/// if it is given.
-fn open_on(
-    connection: &mut SqliteConnection,
-    channel: NotificationChannelId,
-    due_at: Option<Timestamp>,
-) -> Result<Vec<Notification>, Fault> {
-    let mut open = notifications::table
-        .filter(notifications::channel_id.eq(Id(channel.uuid())))
-        .filter(notifications::ended_at.is_null())
-        .into_boxed();
-    if let Some(at) = due_at {
-        open = open.filter(notifications::due_at.le(At(at)));
-    }
-    let rows = open
-        .order((notifications::due_at, notifications::id))
-        .select(NotificationRow::as_select())
-        .load(connection)?;
-    rows.into_iter().map(NotificationRow::into_notification).collect()
 }
 
 fn take_on(
@@ -388,7 +365,7 @@ fn take_on(
     };
     channel.begin(now);
     let mut subjects = Vec::new();
-    for mut notification in batch(open_on(connection, id, Some(now))?) {
+    for mut notification in batch(due_of_on(connection, id, now)?) {
         let content = content_on(connection, channel.user, &notification, now)?;
         match content {
             Some(_) => notification.begin(now),
@@ -399,7 +376,7 @@ fn take_on(
     }
     if subjects.is_empty() {
         channel.leased_until = None;
-        channel.next_at = open_on(connection, id, None)?.first().map(|next| next.due_at);
+        channel.next_at = next_due_on(connection, id, &[])?;
     }
     save_on(connection, &channel)?;
     Ok(Some(TakenNotifications { channel, email, subjects }))
@@ -433,16 +410,16 @@ fn settle_on(
 ) -> Result<Option<Settled>, Fault> {
     let found = find_on(connection, command.lease.channel)?;
     let Some(mut channel) = found.filter(|channel| command.lease.holds(channel)) else { return Ok(None) };
-    let before = open_on(connection, channel.id, None)?;
-    let mut open = before.clone();
-    command.apply(&mut channel, &mut open);
+    let ids = command.sent.iter().map(|id| Id(id.uuid())).collect::<Vec<_>>();
+    let mut sent = sent_on(connection, &ids)?;
+    let next = next_due_on(connection, channel.id, &ids)?;
+    command.apply(&mut channel, &mut sent, next);
     save_on(connection, &channel)?;
-    for (one, before) in open.iter().zip(&before) {
-        if one != before {
-            save_notification_on(connection, one, channel.user)?;
-        }
+    for one in &sent {
+        save_notification_on(connection, one, channel.user)?;
     }
     if let Some(off) = &channel.off {
+        drop_open_on(connection, channel.id, command.now)?;
         let entry = AuditEntry::notification_channel_disabled(&channel, off.reason, off.at);
         audit::append_on(connection, [entry])?;
     }

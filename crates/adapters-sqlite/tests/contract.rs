@@ -5,10 +5,8 @@ mod memory {
 }
 
 mod file {
-    use adapters_sqlite::Location;
-
     testkit::contract_tests!({
         let directory = tempfile::TempDir::new().unwrap();
-        (testkit::Stores::sqlite(&Location::File(directory.path().join("parlance.db"))), directory)
+        (testkit::Stores::in_file(&directory.path().join("parlance.db")), directory)
     });
 }

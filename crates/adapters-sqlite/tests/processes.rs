@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use adapters_sqlite::Location;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -23,7 +22,7 @@ use uuid::Uuid;
 const STORE: &str = "PARLANCE_TEST_STORE";
 
 fn store_at(file: &Path) -> Stores {
-    Stores::sqlite(&Location::File(file.to_owned()))
+    Stores::in_file(file)
 }
 
 /// Starts one of the roles below as a process of its own.

@@ -76,6 +76,8 @@ id_type! {
     ApiKeyId,
     /// A session that a log-in has opened.
     SessionId,
+    /// A passkey of a user.
+    PasskeyId,
     /// A node: one run of a server in a cluster.
     NodeId,
     /// Something that an agent remembers.
@@ -106,7 +108,7 @@ id_type! {
     WebhookDeliveryId,
     /// A configuration of push notifications.
     PushConfigId,
-    /// A way by which a user is told what waits.
+    /// A notification channel of a user.
     NotificationChannelId,
     /// One message on one such way.
     NotificationId,

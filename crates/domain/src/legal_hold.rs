@@ -1,10 +1,10 @@
-//! Legal holds: what the rooms under one contain is kept, whoever wants to delete it.
+//! Legal holds: nothing can be deleted from a room that is under one.
 //!
-//! The operator places a hold on a room, or on an organization for all rooms that it has and will have. Until it is
-//! released, no message there is edited, deleted, or erased by retention, no such room is deleted, and no user or agent
-//! that was ever in one, since the record of its work would go with it. Everything else goes on.
+//! The operator places a hold on a room, or on an organization for all its rooms, later ones included. Until the hold is
+//! released, no message in these rooms is edited, deleted, or erased by retention. Neither are the rooms deleted, nor users
+//! and agents who are or were in one, since the record of their work would be deleted as well.
 //!
-//! Invariant: a store decides in the transaction of the change. After a hold was acknowledged, nothing of it is removed.
+//! Invariant: the store decides in the transaction of the change. Once a hold is acknowledged, nothing under it is removed.
 
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@
 //! - [`memory`]: memories of agents, with subjects and scopes;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
 //! - [`attention`]: what waits for a human, in one list;
-//! - [`notification`]: telling users outside of the console what waits;
+//! - [`notification`]: telling users outside the console that something waits;
 //! - [`search`]: finding messages by their words;
 //! - [`transcript`]: a chat as one document;
 //! - [`work`]: open deliveries, as seen by those who are responsible for the agents;

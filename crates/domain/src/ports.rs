@@ -24,10 +24,13 @@ pub trait IdGenerator: Send + Sync {
     fn generate(&self, now: Timestamp) -> Uuid;
 }
 
-/// Makes and digests API keys.
+/// Makes and digests API keys and other secrets.
 pub trait KeyMint: Send + Sync {
     /// A new key with 256 random bits.
     fn mint(&self, kind: KeyKind, now: Timestamp) -> ApiKey;
+
+    /// 160 random bits, for a secret that is no key: that of a second factor, or a recovery code.
+    fn random_bytes(&self) -> [u8; 20];
 
     /// The SHA-256 digest under which a presented key is stored.
     fn digest(&self, presented: &str) -> KeyDigest;

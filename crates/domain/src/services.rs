@@ -23,7 +23,9 @@ use crate::file::{FileLimits, FileRepository, FileService, ObjectStore};
 use crate::foreign::ForeignRepository;
 use crate::idempotency::IdempotencyRepository;
 use crate::legal_hold::{LegalHoldRepository, LegalHoldService};
-use crate::login::{Federation, LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
+use crate::login::{
+    Federation, LoginPorts, LoginRepository, LoginService, PasskeyCeremonies, PasswordHasher, Registration,
+};
 use crate::memory::{MemoryRepository, MemoryService};
 use crate::message::{BeginTraces, MaxHops, MaxPairMessages, MessageRepository, MessageService};
 use crate::notification::{
@@ -119,6 +121,8 @@ pub struct Ports {
     pub registration: Registration,
     /// Identity providers.
     pub federation: Federation,
+    /// Speaks with devices that hold passkeys; `None` if the address of the server does not allow it.
+    pub passkeys: Option<Arc<dyn PasskeyCeremonies>>,
     /// The plan of new organizations.
     pub plan: PlanName,
     /// The days after which a new key expires if no expiry is requested; 0 for never.
@@ -371,7 +375,7 @@ impl Services {
             mint: keys.clone(),
             urls,
             has_email: ports.has_email,
-            public_url: ports.public_url,
+            public_url: ports.public_url.clone(),
             web_push_key: ports.web_push_key,
             clock: clock.clone(),
             ids: ids.clone(),
@@ -424,8 +428,10 @@ impl Services {
                 mint: keys,
                 registration: ports.registration,
                 federation: ports.federation,
+                passkeys: ports.passkeys,
                 organizations: organizations.clone(),
                 plan,
+                public_url: ports.public_url,
             })),
         }
     }

@@ -5,6 +5,7 @@
 //! a session of its own: a cookie that scripts cannot read, and that nothing else accepts.
 
 mod assets;
+mod passkey;
 mod policy;
 mod provider;
 mod session;
@@ -30,6 +31,9 @@ pub fn configure(config: &mut ServiceConfig) {
     let token = web::resource("/console/session/token")
         .route(web::post().to(session::renew))
         .wrap(from_fn(session::own_pages_only));
+    let challenge = web::resource("/console/session/passkey")
+        .route(web::post().to(passkey::begin))
+        .wrap(from_fn(session::own_pages_only));
     let at_provider = |path: &str| format!("/console/oidc/{{provider}}/{path}");
     config
         .service(web::resource("/console/oidc").route(web::get().to(provider::list)).wrap(from_fn(anonymous)))
@@ -38,6 +42,7 @@ pub fn configure(config: &mut ServiceConfig) {
         .service(web::resource(at_provider("back-channel-logout")).route(web::post().to(provider::log_out)))
         .service(door)
         .service(token)
+        .service(challenge)
         .service(web::resource("/console").route(web::get().to(to_base)).wrap(from_fn(anonymous)))
         .service(
             web::resource("/console/{path:.*}")

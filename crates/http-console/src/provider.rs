@@ -7,7 +7,7 @@
 
 use std::net::IpAddr;
 
-use actix_web::http::header::{LOCATION, SET_COOKIE};
+use actix_web::http::header::{HeaderValue, LOCATION, SET_COOKIE};
 use actix_web::web::{Data, Form, Path, Query};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::login::{
@@ -22,7 +22,7 @@ use http_wire::limit::{NotTried, Proof, RateLimits, Source};
 use measure::{ProviderResult, provider_login, provider_logout};
 use serde::{Deserialize, Serialize};
 
-use crate::session::{CookieSecurity, cookie_named};
+use crate::session::CookieSecurity;
 
 /// The cookie of a log-in that is under way.
 const NAME: &str = "parlance_log_in";
@@ -47,6 +47,8 @@ struct ProvidersView<'a> {
     providers: Vec<ProviderView<'a>>,
     /// Whether users can log in with passwords.
     has_passwords: bool,
+    /// Whether users can log in with passkeys.
+    has_passkeys: bool,
 }
 
 /// The ways to log in, for the page.
@@ -54,7 +56,8 @@ pub(crate) async fn list(logins: Data<LoginService>) -> HttpResponse {
     let all = logins.providers().iter();
     let all = all.map(|provider| ProviderView { name: provider.name.as_str(), label: &provider.label });
     let has_passwords = logins.has_passwords();
-    HttpResponse::Ok().json(ProvidersView { providers: all.collect(), has_passwords })
+    let has_passkeys = logins.has_passkeys();
+    HttpResponse::Ok().json(ProvidersView { providers: all.collect(), has_passwords, has_passkeys })
 }
 
 /// What the log-in of the console says of a log-in that failed.
@@ -125,7 +128,7 @@ fn note(provider: &str, error: &ProviderLogInError) -> Problem {
     if matches!(error, ProviderLogInError::NoSuchProvider) {
         tracing::info!("log-in at an unknown identity provider");
     } else if matches!(error, ProviderLogInError::NotBegun | ProviderLogInError::Expired) {
-        tracing::info!(provider, error = %error, "answer of identity provider not asked for");
+        tracing::info!(provider, error = %error, "unsolicited answer in the name of an identity provider");
     } else if is_refusal {
         tracing::warn!(provider, error = %error, "log-in at identity provider refused");
     } else {
@@ -186,7 +189,7 @@ pub(crate) async fn finish(
     security: Data<CookieSecurity>,
     seal: Data<CursorSeal>,
 ) -> Result<HttpResponse, ApiError> {
-    let answer = complete(&request, &provider, &logins, &limits, &seal).await;
+    let answer = complete(&request, &provider, &logins, (&limits, &security), &seal).await;
     let mut response = match answer {
         Ok((to, open)) => {
             provider_login(ProviderResult::Succeeded);
@@ -200,16 +203,24 @@ pub(crate) async fn finish(
         }
         Err(problem) => failed(problem),
     };
-    let gone = security.named(&request, &limits, (NAME, PATH, "Lax"), ("", 0))?;
-    response.headers_mut().append(SET_COOKIE, gone);
+    response.headers_mut().append(SET_COOKIE, gone(&security, &request, &limits)?);
     Ok(response)
+}
+
+/// Removes the cookie of a log-in that is under way.
+pub(crate) fn gone(
+    security: &CookieSecurity,
+    request: &HttpRequest,
+    limits: &RateLimits,
+) -> Result<HeaderValue, ApiError> {
+    security.named(request, limits, (NAME, PATH, "Lax"), ("", 0))
 }
 
 async fn complete(
     request: &HttpRequest,
     provider: &str,
     logins: &LoginService,
-    limits: &RateLimits,
+    (limits, security): (&RateLimits, &CookieSecurity),
     seal: &CursorSeal,
 ) -> Result<(ReturnPath, domain::login::LoggedIn), Problem> {
     let query = Query::<AnswerQuery>::from_query(request.query_string()).map_err(|_| Problem::Refused)?;
@@ -217,7 +228,8 @@ async fn complete(
     if state.len().max(code.len()) > MAX_PART_BYTES {
         return Err(Problem::Refused);
     }
-    let kept = cookie_named(request.headers(), NAME, MAX_COOKIE_BYTES)
+    let kept = security
+        .read(request, limits, NAME, MAX_COOKIE_BYTES)
         .and_then(|sealed| read(&seal.open_text(&purpose(provider), sealed)?));
     let is_begun = kept.as_ref().is_some_and(|kept| kept.pending.state == state);
     if !error.is_empty() && is_begun {

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use domain::caller::UserCaller;
-use domain::login::{ConfirmError, LoginService, Password, SessionKind};
+use domain::login::{ConfirmError, LoginService, Password};
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
@@ -119,6 +119,6 @@ pub(crate) async fn reset_password(
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    let open = login::reset_password(&request, &logins, &limits, body, SessionKind::Program).await?;
+    let open = login::reset_password(&request, &logins, &limits, body.0).await?;
     Ok(Data::ok(SessionView::new(&open)))
 }

@@ -1,4 +1,4 @@
-//! `/notifications`: the channels by which the caller is told what waits, and what was sent.
+//! `/notifications`: the notification channels of the caller, and what was sent on them.
 
 use actix_web::{HttpResponse, web};
 use domain::notification::{
@@ -53,7 +53,7 @@ fn settings(body: &mut ObjectReader<'_>) -> Result<ChannelChanges, Rejected> {
     let digest = whole(0, MAX_DIGEST_MINUTES.into()).about(about);
     let digest_minutes = body.number_if_given("digest_minutes", digest, 0..=MAX_DIGEST_MINUTES);
     let about = "Whether notifications have links that decide or dismiss an item once, without a login. They need \
-                 `public_url`. True by default for `ntfy`, where they are buttons.";
+                 `public_url`. False by default.";
     let has_links = body.optional_flag("links", flag().about(about));
     Ok(ChannelChanges {
         content: content?,

@@ -6,6 +6,8 @@ mod chats;
 mod control;
 mod notification;
 mod operator;
+mod passkey;
+mod second_factor;
 mod webhook;
 mod work;
 
@@ -86,6 +88,8 @@ fn endpoints() -> Vec<Endpoint> {
     let mut all = account_endpoints();
     all.extend(key_endpoints());
     all.extend(session_endpoints());
+    all.extend(second_factor::endpoints());
+    all.extend(passkey::endpoints());
     all.extend(audit_endpoints());
     all.extend(organization_endpoints());
     all.extend(work::endpoints());

@@ -104,8 +104,8 @@ pub(crate) async fn list_deliveries(
         CursorScope::list("me/agents/webhook/deliveries").filtered("agent_id", &path.agent.to_string());
     let window = query.window(scope.of(caller.user.uuid()))?;
     let page = webhooks.deliveries(caller.user, path.agent, window.request.clone()).await?;
-    let now = webhooks.now();
-    let views = page.rows.iter().map(|sent| WebhookDeliveryView::new(sent, now));
+    let (is_disabled, now) = (webhooks.is_disabled(path.agent).await?, webhooks.now());
+    let views = page.rows.iter().map(|sent| WebhookDeliveryView::new(sent, is_disabled, now));
     Ok(List::ok(views, window.metadata(&page)))
 }
 
@@ -116,5 +116,6 @@ pub(crate) async fn resend(
     webhooks: web::Data<WebhookService>,
 ) -> Result<HttpResponse, ApiError> {
     let resent = webhooks.resend(Actor::from(caller.user), caller.user, path.agent, path.delivery).await?;
-    Ok(Data::ok(WebhookDeliveryView::new(&resent, webhooks.now())))
+    let is_disabled = webhooks.is_disabled(path.agent).await?;
+    Ok(Data::ok(WebhookDeliveryView::new(&resent, is_disabled, webhooks.now())))
 }

@@ -17,6 +17,8 @@ pub struct Features {
     pub webhooks: bool,
     /// Whether agents can be listed for A2A.
     pub a2a: bool,
+    /// Whether the documentation is at `/docs/`.
+    pub docs: bool,
     /// Where agents have pictures, if the address is known.
     pub pictures: Option<&'static PublicUrl>,
 }
@@ -24,18 +26,19 @@ pub struct Features {
 impl Default for Features {
     /// Those of a server with the default settings.
     fn default() -> Self {
-        Self { boards: true, files: true, webhooks: true, a2a: true, pictures: None }
+        Self { boards: true, files: true, webhooks: true, a2a: true, docs: false, pictures: None }
     }
 }
 
 impl Features {
-    /// Those that `services` serve, without pictures; the A2A server is no service.
+    /// Those that `services` serve, without documentation and pictures; the A2A server is no service.
     pub fn of(services: &Services) -> Self {
         Self {
             boards: services.boards.is_on(),
             files: services.files.is_on(),
             webhooks: services.webhooks.is_on(),
             a2a: true,
+            docs: false,
             pictures: None,
         }
     }

@@ -25,6 +25,7 @@ pub mod auth;
 pub mod avatar;
 pub mod body;
 pub mod browser;
+pub mod ceremony;
 pub mod cursor;
 pub mod disk_reserve;
 pub mod envelope;

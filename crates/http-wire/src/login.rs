@@ -3,7 +3,10 @@
 use actix_web::HttpRequest;
 use domain::account::{UserHandle, parse_email, parse_person_name};
 use domain::id::UserId;
-use domain::login::{LogIn, LogInError, LoggedIn, LoginService, Password, Register, SessionKind, TypedName};
+use domain::login::{
+    CodeError, Guess, LogIn, LogInError, LoggedIn, LoginService, Password, Register, ResetPassword,
+    SessionKind, TypedCode, TypedName,
+};
 
 use crate::auth::Credential;
 use crate::error::ApiError;
@@ -21,23 +24,22 @@ impl FromBody for LogInBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let name = body.text("login", SHORT, |text| short(text).map(|text| TypedName::new(&text)));
         let password = body.text("password", TYPED_PASSWORD, Password::typed);
-        Ok(Self(LogIn { name: name?, password: password?, kind: SessionKind::Program, address: None }))
+        let code = body.text_if_given("code", CODE.about(CODE_FOR), typed_code);
+        let (name, password, code) = (name?, password?, code?);
+        Ok(Self(LogIn { name, password, code, kind: SessionKind::Program, address: None }))
     }
 }
 
 /// A password reset with a token.
-pub struct ResetPasswordBody {
-    /// The token.
-    pub token: String,
-    /// The new password.
-    pub new: Password,
-}
+pub struct ResetPasswordBody(pub ResetPassword);
 
 impl FromBody for ResetPasswordBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let token = body.text("reset_token", SHORT, short);
         let new = body.text("new_password", NEW_PASSWORD, Password::new);
-        Ok(Self { token: token?, new: new? })
+        let code = body.text_if_given("code", CODE.about(CODE_FOR), typed_code);
+        let (token, new, code) = (token?, new?, code?);
+        Ok(Self(ResetPassword { token, new, code, kind: SessionKind::Program }))
     }
 }
 
@@ -67,6 +69,18 @@ pub const TYPED_PASSWORD: Schema = text().format("password").max(Password::MAX_C
 /// A password that is set.
 pub const NEW_PASSWORD: Schema = TYPED_PASSWORD.min(Password::MIN_CHARS).pattern("\\S");
 
+/// A code of a second factor.
+pub const CODE: Schema = some_text(MAX_TEXT_BYTES);
+
+/// What a code is for, in the documentation.
+const CODE_FOR: &str =
+    "Required if the account has a second factor: six digits of the authenticator app, or a recovery code.";
+
+/// A code of a second factor: not blank, and at most 512 bytes long.
+pub fn typed_code(text: String) -> Result<TypedCode, String> {
+    short(text).map(|text| TypedCode::new(&text))
+}
+
 /// The schema of [`short`].
 pub const SHORT: Schema = some_text(MAX_TEXT_BYTES);
 
@@ -88,10 +102,12 @@ pub async fn log_in(
 ) -> Result<LoggedIn, ApiError> {
     let name = command.name.clone();
     let command = LogIn { address: limits.source(request).map(Source::address), ..command };
-    let look = async |may_try: &mut dyn FnMut(UserId) -> bool| logins.log_in_if(command, may_try).await;
+    let look =
+        async |may_try: &mut dyn FnMut(UserId, Guess) -> bool| logins.log_in_if(command, may_try).await;
     let proof = |outcome: &Result<_, LogInError>| match outcome {
         Ok(_) => Proof::Good,
-        Err(LogInError::Wrong) => Proof::Bad,
+        Err(LogInError::Wrong | LogInError::Code(CodeError::Wrong)) => Proof::Bad,
+        Err(LogInError::Code(CodeError::Required | CodeError::TooMany)) => Proof::Incomplete,
         Err(LogInError::PasswordsOff(_) | LogInError::Busy(_) | LogInError::Store(_)) => Proof::Undecided,
     };
     Ok(limits.check_password(request, LoginName::Typed(&name), look, proof).await??)
@@ -108,14 +124,14 @@ pub async fn register(
     Ok(logins.register(command).await?)
 }
 
-/// Sets a password with a reset token.
+/// Sets a password with a reset token. Only an invalid token counts as a guess at tokens.
 pub async fn reset_password(
     request: &HttpRequest,
     logins: &LoginService,
     limits: &RateLimits,
-    ResetPasswordBody { token, new }: ResetPasswordBody,
-    kind: SessionKind,
+    command: ResetPassword,
 ) -> Result<LoggedIn, ApiError> {
-    let reset = async { Ok(logins.reset_password(&token, new, kind).await?) };
+    let token = command.token.clone();
+    let reset = async { Ok(logins.reset_password_if(command, |user| limits.may_try_code(user)).await?) };
     limits.try_out(request, Credential::Key(&token), reset).await
 }

@@ -8,8 +8,8 @@ use domain::attention::AttentionId;
 use domain::board::WhichTask;
 use domain::id::{
     AccountId, AgentId, ApiKeyId, BulkDeletionId, ChatId, ContactRequestId, ExecutionId, FileId,
-    InvitationId, MemoryId, MessageId, NotificationChannelId, OrganizationId, RecordId, ReminderId,
-    SessionId, UserId, WebhookDeliveryId,
+    InvitationId, MemoryId, MessageId, NotificationChannelId, OrganizationId, PasskeyId, RecordId,
+    ReminderId, SessionId, UserId, WebhookDeliveryId,
 };
 
 use crate::error::{ApiError, ErrorCode, resource_not_found};
@@ -196,6 +196,13 @@ pub struct NotificationChannelPath {
     pub channel: NotificationChannelId,
 }
 
+/// `…/passkeys/{passkey_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct PasskeyPath {
+    /// The passkey.
+    pub passkey: PasskeyId,
+}
+
 fn malformed() -> ApiError {
     let message = "The path contains an id that is not valid. Ids are UUIDs; copy it from a list.";
     ApiError::new(ErrorCode::NotFound, message)
@@ -245,6 +252,7 @@ from_path!(ParticipantPath {
 });
 from_path!(WorkPath { message: "message_id" as MessageId::parse, agent: "agent_id" as AgentId::parse });
 from_path!(NotificationChannelPath { channel: "channel_id" as NotificationChannelId::parse });
+from_path!(PasskeyPath { passkey: "passkey_id" as PasskeyId::parse });
 from_path!(AttentionPath { item: "attention_id" as AttentionId::parse });
 from_path!(ContactPath { contact: "contact_id" as RecordId::parse });
 from_path!(ContactRequestPath { request: "request_id" as ContactRequestId::parse });

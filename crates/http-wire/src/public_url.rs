@@ -31,7 +31,7 @@ impl PublicUrl {
 }
 
 impl PublicUrl {
-    /// The host and port of an address by TLS.
+    /// The host and port of an address over TLS.
     pub fn https_host(&self) -> Option<&str> {
         self.0.strip_prefix("https://").and_then(|rest| rest.split('/').next())
     }

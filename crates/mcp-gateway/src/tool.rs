@@ -243,6 +243,8 @@ mod tests {
         );
         assert_eq!(required(Tool::InboxNext, false), json!([]));
         assert!(Tool::InboxNext.schema(false)["properties"]["room"].is_object());
+        let text = Tool::Ask.schema(false)["properties"]["text"].take();
+        assert_eq!(text["description"], "The text of a new question. `to` is required with it.");
         assert_eq!(Tool::Reply.schema(false)["properties"]["to"]["type"], "array");
     }
 }

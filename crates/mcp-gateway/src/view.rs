@@ -1,6 +1,7 @@
 //! What tools show to models: short, with handles in place of ids where people are addressed.
 
 use domain::chat::{ListedChat, Participant};
+use domain::delivery::AttemptNumber;
 use domain::file::File;
 use domain::foreign::Origin;
 use domain::id::{ChatId, FileId, MessageId, ParticipantId};
@@ -222,12 +223,12 @@ pub(crate) struct ShownWork<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
+    text: Option<String>,
     state: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     flags: Vec<&'static str>,
     at: Shown<Timestamp>,
-    attempts: usize,
+    attempts: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -248,11 +249,11 @@ impl<'a> ShownWork<'a> {
             room: Shown(item.chat),
             room_title: item.title.as_deref(),
             from: item.shown_sender_name(),
-            text: item.text.as_deref(),
+            text: item.text_with_handles(),
             state: item.delivery.status().as_str(),
             flags,
             at: Shown(item.written_at),
-            attempts: attempts.len(),
+            attempts: item.delivery.current_attempt().map_or(0, AttemptNumber::get),
             last_error,
             reason: item.shown_dead_reason(),
         }

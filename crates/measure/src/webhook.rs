@@ -65,15 +65,22 @@ pub enum NotificationResult {
     Postponed,
 }
 
+impl NotificationResult {
+    const ALL: [Self; 4] = [Self::Delivered, Self::Failed, Self::Refused, Self::Postponed];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Postponed => "postponed",
+        }
+    }
+}
+
 /// Counts a try to send a notification by a channel of this kind.
 pub fn notification_sent(kind: &'static str, result: NotificationResult) {
-    let result = match result {
-        NotificationResult::Delivered => "delivered",
-        NotificationResult::Failed => "failed",
-        NotificationResult::Refused => "refused",
-        NotificationResult::Postponed => "postponed",
-    };
-    counter!(NOTIFICATIONS, "kind" => kind, "result" => result).increment(1);
+    counter!(NOTIFICATIONS, "kind" => kind, "result" => result.word()).increment(1);
 }
 
 /// Records the requests that are in flight.
@@ -97,8 +104,8 @@ pub(crate) fn begin() {
         LazyLock::force(gauge);
     }
     for kind in ["email", "ntfy", "web_push", "webhook"] {
-        for result in ["delivered", "failed", "refused", "postponed"] {
-            let _ = counter!(NOTIFICATIONS, "kind" => kind, "result" => result);
+        for result in NotificationResult::ALL {
+            let _ = counter!(NOTIFICATIONS, "kind" => kind, "result" => result.word());
         }
     }
 }

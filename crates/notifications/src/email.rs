@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::notification::{Prepared, SendResult};
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MessageBuilder};
-use lettre::transport::smtp::Error;
+use lettre::transport::smtp::{AsyncSmtpTransportBuilder, Error};
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use tokio::time::timeout;
 
@@ -31,18 +31,31 @@ pub enum MailerFault {
     From(String),
 }
 
-/// Sends e-mail by one SMTP server.
+/// Sends e-mail by one SMTP server, over connections that it keeps for a minute after their last use.
 pub struct Mailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
 }
 
 impl Mailer {
-    /// A mailer of the server at `url`, in the name of `from`.
+    /// A mailer of the server at `url`, in the name of `from`. Its connections belong to the runtime in which this is called.
     ///
     /// # Errors
-    /// If one of them cannot be read.
+    /// As [`Self::check`].
     pub fn new(url: &str, from: &str) -> Result<Self, MailerFault> {
+        let (transport, from) = Self::parts(url, from)?;
+        Ok(Self { transport: transport.build(), from })
+    }
+
+    /// Checks the settings of a mailer.
+    ///
+    /// # Errors
+    /// If one of them cannot be read, or credentials would be sent without encryption.
+    pub fn check(url: &str, from: &str) -> Result<(), MailerFault> {
+        Self::parts(url, from).map(|_| ())
+    }
+
+    fn parts(url: &str, from: &str) -> Result<(AsyncSmtpTransportBuilder, Mailbox), MailerFault> {
         let is_plain = url.starts_with("smtp://") && !url.contains("tls=required");
         let has_credentials = url.split_once("://").is_some_and(|(_, rest)| {
             rest.split(['/', '?']).next().is_some_and(|authority| authority.contains('@'))
@@ -53,7 +66,7 @@ impl Mailer {
         let from = from.parse::<Mailbox>().map_err(|error| MailerFault::From(error.to_string()))?;
         let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url);
         let transport = transport.map_err(|error| MailerFault::Url(error.to_string()))?;
-        Ok(Self { transport: transport.timeout(Some(TIME_LIMIT / 3)).build(), from })
+        Ok((transport.timeout(Some(TIME_LIMIT / 3)), from))
     }
 
     /// Sends a notification.
@@ -133,10 +146,12 @@ mod tests {
 
     #[test]
     fn settings_are_checked() {
-        assert!(Mailer::new("smtp://127.0.0.1:2525", "Parlance <notify@example.org>").is_ok());
-        assert!(Mailer::new("smtps://user:word@mail.example.org", "notify@example.org").is_ok());
-        assert!(Mailer::new("smtp://user:word@mail.example.org?tls=required", "notify@example.org").is_ok());
-        let fault = |url: &str, from: &str| Mailer::new(url, from).err();
+        assert!(Mailer::check("smtp://127.0.0.1:2525", "Parlance <notify@example.org>").is_ok());
+        assert!(Mailer::check("smtps://user:word@mail.example.org", "notify@example.org").is_ok());
+        assert!(
+            Mailer::check("smtp://user:word@mail.example.org?tls=required", "notify@example.org").is_ok()
+        );
+        let fault = |url: &str, from: &str| Mailer::check(url, from).err();
         for url in ["", "mail.example.org", "http://mail.example.org", "smtp://"] {
             assert!(matches!(fault(url, "notify@example.org"), Some(MailerFault::Url(_))), "{url}");
         }

@@ -1,4 +1,4 @@
-//! Notifications: tells users outside of the console what waits for them.
+//! Notifications: tells users outside the console that something waits for them.
 //!
 //! [`Sender`] is one task of a server. It makes the notifications of rooms in which something has happened, takes what is due on
 //! a lease of its channel, and sends it: by e-mail ([`Mailer`]), or as one request of the client of webhooks, whose rules for

@@ -76,9 +76,7 @@ struct Leases(Arc<Mutex<HashMap<NotificationChannelId, Leased>>>);
 type Leased = (NotificationLease, Vec<NotificationId>);
 
 impl Leases {
-    fn locked(
-        &self,
-    ) -> MutexGuard<'_, HashMap<NotificationChannelId, (NotificationLease, Vec<NotificationId>)>> {
+    fn locked(&self) -> MutexGuard<'_, HashMap<NotificationChannelId, Leased>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -273,17 +271,15 @@ async fn send_apart(transports: Arc<Transports>, prepared: Arc<Prepared>, now: T
 impl Transports {
     async fn send(&self, prepared: &Prepared, now: Timestamp) -> SendResult {
         let target = &prepared.taken.channel.target;
-        if let ChannelTarget::Email = target {
-            return match &self.mailer {
-                Some(mailer) => mailer.send(prepared).await,
-                None => SendResult::Later(NOT_HERE),
-            };
-        }
-        let Some(client) = &self.client else { return SendResult::Later(NOT_HERE) };
         let refused = |error: &str| SendResult::Refused { status: None, error: error.to_owned() };
         let server;
         let request = match target {
-            ChannelTarget::Email => return SendResult::Later(NOT_HERE),
+            ChannelTarget::Email => {
+                return match &self.mailer {
+                    Some(mailer) => mailer.send(prepared).await,
+                    None => SendResult::Later(NOT_HERE),
+                };
+            }
             ChannelTarget::Ntfy { url, token } => {
                 let Some(found) = ntfy::server(url) else { return refused("the URL names no topic") };
                 server = found;
@@ -305,6 +301,7 @@ impl Transports {
                 }
             }
         };
+        let Some(client) = &self.client else { return SendResult::Later(NOT_HERE) };
         match client.post(request, now).await {
             Some(reply) => SendResult::of_reply(target.kind(), &reply),
             None => SendResult::Later(RETRY),
@@ -326,7 +323,7 @@ fn report(prepared: &Prepared, kind: ChannelKind, result: &SendResult, settled: 
     let channel = &prepared.taken.channel;
     let (id, user, kind) = (channel.id, channel.user, kind.as_str());
     let Some(Settled { channel }) = settled else {
-        tracing::debug!(channel.id = %id, "a channel of notifications was changed or removed meanwhile");
+        tracing::debug!(channel.id = %id, "notification channel changed or removed while sending");
         return;
     };
     let (_, error) = result.record();
@@ -334,7 +331,7 @@ fn report(prepared: &Prepared, kind: ChannelKind, result: &SendResult, settled: 
     match &channel.off {
         Some(off) => tracing::warn!(
             channel.id = %id, user.id = %user, kind, reason = off.reason.as_str(), error,
-            "channel of notifications switched off"
+            "notification channel switched off"
         ),
         None if channel.failures > 0 => tracing::debug!(
             channel.id = %id, kind, failures = channel.failures, error,

@@ -1,6 +1,6 @@
 //! Identity providers: a client of OpenID Connect, behind the port of the domain.
 //!
-//! The protocol and its checks are of the crate `openidconnect`: authorization code flow with PKCE, discovery, and ID
+//! The protocol and its checks come from the crate `openidconnect`: authorization code flow with PKCE, discovery, and ID
 //! tokens. Here are the requests, which are bounded in time and size (`request`), what is remembered of a provider
 //! (`provider`), the person that an ID token names (`person`), and logout tokens, which the crate does not know (`logout`).
 //!
@@ -26,7 +26,7 @@ use openidconnect::core::CoreAuthenticationFlow;
 use openidconnect::{CsrfToken, IssuerUrl, Nonce, PkceCodeChallenge, Scope};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use provider::Known;
+use provider::EndpointCache;
 use request::Http;
 
 /// The maximum number of characters of an error that is logged.
@@ -53,6 +53,8 @@ pub struct Settings {
     pub redirect_url: String,
     /// The claims that are needed beside the usual ones.
     pub claims: Vec<String>,
+    /// How long ago the person may have authenticated; `None` for any time.
+    pub max_age: Option<Duration>,
 }
 
 impl fmt::Debug for Settings {
@@ -81,7 +83,7 @@ pub fn check_issuer(text: &str) -> Result<(), String> {
 pub struct Client {
     settings: Settings,
     issuer: IssuerUrl,
-    known: Known,
+    cache: EndpointCache,
     http: Http,
     clock: Arc<dyn Clock>,
     waiting: Semaphore,
@@ -96,7 +98,14 @@ impl Client {
         check_issuer(&settings.issuer)?;
         let issuer = IssuerUrl::new(settings.issuer.clone()).map_err(|error| error.to_string())?;
         let http = Http::new(issuer.url().scheme() == "https").map_err(|error| error.to_string())?;
-        Ok(Self { settings, issuer, known: Known::default(), http, clock, waiting: Semaphore::new(AT_ONCE) })
+        Ok(Self {
+            settings,
+            issuer,
+            cache: EndpointCache::default(),
+            http,
+            clock,
+            waiting: Semaphore::new(AT_ONCE),
+        })
     }
 
     /// Takes one of the places for those who wait for the provider.
@@ -107,25 +116,24 @@ impl Client {
 
 #[async_trait]
 impl IdentityProvider for Client {
-    fn issuer(&self) -> &str {
-        &self.settings.issuer
-    }
-
     async fn begin(&self) -> Result<BegunLogIn, ProviderFault> {
         let _place = self.place()?;
-        let found = self.known.metadata(self).await?;
+        let found = self.cache.metadata(self).await?;
         let client = self.client(&found)?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let scopes = self.settings.scopes.iter().cloned().map(Scope::new);
-        let (url, state, nonce) = client
+        let mut request = client
             .authorize_url(
                 CoreAuthenticationFlow::AuthorizationCode,
                 CsrfToken::new_random,
                 Nonce::new_random,
             )
             .add_scopes(scopes)
-            .set_pkce_challenge(challenge)
-            .url();
+            .set_pkce_challenge(challenge);
+        if let Some(max_age) = self.settings.max_age {
+            request = request.set_max_age(max_age);
+        }
+        let (url, state, nonce) = request.url();
         if !self.http.may_reach(url.scheme()) {
             return Err(refused("its authorization endpoint is not an https URL"));
         }

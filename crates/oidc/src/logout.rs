@@ -41,9 +41,9 @@ enum Signed {
 
 impl Client {
     pub(crate) async fn verify_logout(&self, token: &str) -> Result<EndedAtProvider, ProviderFault> {
-        let (signed, signature) = token.rsplit_once('.').ok_or_else(|| refused("it is no token"))?;
+        let (signed, signature) = token.rsplit_once('.').ok_or_else(|| refused("it is not a JWT"))?;
         if token.len() > MAX_BYTES || signed.matches('.').count() != 1 {
-            return Err(refused("it is no token"));
+            return Err(refused("it is not a JWT"));
         }
         let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| refused("it is not Base64"));
         let header = decoded(signed.split('.').next().unwrap_or_default())?;
@@ -63,9 +63,9 @@ impl Client {
         let claims = payload(token)?;
         // Before the keys, so that a token of another provider causes no request.
         let ended = self.read(&claims)?;
-        let found = self.known.metadata(self).await?;
+        let found = self.cache.metadata(self).await?;
         let verified = match signed_by(&found.keys, &header, signed, &signature) {
-            Signed::ByUnknown => match self.known.newer_keys(self, &found).await? {
+            Signed::ByUnknown => match self.cache.newer_keys(self, &found).await? {
                 Some(newer) => signed_by(&newer.keys, &header, signed, &signature),
                 None => Signed::ByUnknown,
             },
@@ -90,7 +90,7 @@ impl Client {
         };
         let now = self.clock.now();
         if text("iss") != Some(&self.settings.issuer) {
-            return Err(refused("it is of another issuer"));
+            return Err(refused("it has another issuer"));
         }
         let own = Value::from(self.settings.client_id.clone());
         let is_for_this = match claims.get("aud") {
@@ -103,7 +103,7 @@ impl Client {
         }
         let issued_at = time("iat").ok_or_else(|| refused("it has no time"))?;
         if issued_at > now.plus(SKEW) || issued_at.plus(MAX_AGE) < now {
-            return Err(refused("it is too old, or of the future"));
+            return Err(refused("it is too old, or issued in the future"));
         }
         if claims.contains_key("exp") && time("exp").is_none_or(|at| at.plus(SKEW) <= now) {
             return Err(refused("it has expired"));
@@ -111,7 +111,7 @@ impl Client {
         let is_logout =
             claims.get("events").and_then(|events| events.get(EVENT)).is_some_and(Value::is_object);
         if !is_logout || claims.contains_key("nonce") || text("jti").is_none_or(str::is_empty) {
-            return Err(refused("it is no logout token"));
+            return Err(refused("it is not a logout token"));
         }
         // A session whose id could not be stored is one of the person's.
         let usable = |name: &str| {

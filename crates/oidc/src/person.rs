@@ -12,7 +12,7 @@ use openidconnect::{
 };
 use serde_json::{Map, Value};
 
-use crate::provider::Found;
+use crate::provider::Endpoints;
 use crate::{Client, SKEW, refused, text, unavailable};
 
 /// The signatures that are accepted: with keys that only the provider has.
@@ -38,7 +38,7 @@ impl Client {
         pending: &PendingLogIn,
         code: &str,
     ) -> Result<ProvidedIdentity, ProviderFault> {
-        let found = self.known.metadata(self).await?;
+        let found = self.cache.metadata(self).await?;
         let client = self.client(&found)?;
         let exchange = client.exchange_code(AuthorizationCode::new(code.to_owned()));
         let exchange = exchange.map_err(|error| refused(error.to_string()))?;
@@ -54,7 +54,7 @@ impl Client {
         let nonce = Nonce::new(pending.nonce.clone());
         let checked = match self.verify(&found, token, &nonce) {
             Err(error) if is_of_unknown_key(&error) => {
-                let newer = self.known.newer_keys(self, &found).await?;
+                let newer = self.cache.newer_keys(self, &found).await?;
                 let newer = newer.ok_or_else(|| refused(text(&error)))?;
                 self.verify(&newer, token, &nonce)
             }
@@ -75,7 +75,7 @@ impl Client {
 
     fn verify(
         &self,
-        found: &Found,
+        found: &Endpoints,
         token: &CoreIdToken,
         nonce: &Nonce,
     ) -> Result<(), ClaimsVerificationError> {
@@ -89,7 +89,18 @@ impl Client {
             .set_allowed_algs(ALGORITHMS)
             .set_time_fn(move || expires_after)
             .set_issue_time_verifier_fn(move |issued| {
-                if issued <= issued_before { Ok(()) } else { Err(format!("it is of the future: {issued}")) }
+                if issued <= issued_before { Ok(()) } else { Err(format!("issued in the future: {issued}")) }
+            });
+        let oldest = self.settings.max_age.map(|max_age| at(now.minus(max_age).minus(SKEW)));
+        let verifier =
+            verifier.set_auth_time_verifier_fn(move |authenticated| match (oldest, authenticated) {
+                (Some(_), None) => {
+                    Err("it does not say when the person authenticated (auth_time)".to_owned())
+                }
+                (Some(oldest), Some(time)) if time < oldest => {
+                    Err(format!("the person authenticated too long ago: {time}"))
+                }
+                _ => Ok(()),
             });
         token.claims(&verifier, nonce).map(|_| ())
     }
@@ -107,7 +118,7 @@ impl Client {
     /// Adds what the provider says of the person elsewhere, if the ID token does not say all that is needed.
     async fn complete(
         &self,
-        found: &Found,
+        found: &Endpoints,
         token: &AccessToken,
         subject: &str,
         claims: &mut Map<String, Value>,

@@ -38,26 +38,26 @@ pub(crate) type EndpointClient = CoreClient<
 >;
 
 /// The endpoints and keys of a provider.
-pub(crate) struct Found {
+pub(crate) struct Endpoints {
     pub(crate) metadata: CoreProviderMetadata,
     pub(crate) keys: CoreJsonWebKeySet,
     read_at: Timestamp,
 }
 
 #[derive(Default)]
-pub(crate) struct Known(Mutex<State>);
+pub(crate) struct EndpointCache(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    found: Option<Arc<Found>>,
+    found: Option<Arc<Endpoints>>,
     failed: Option<(Timestamp, ProviderFault)>,
     /// The last request for the keys because of an unknown one.
     keys_asked_at: Option<Timestamp>,
 }
 
-impl Known {
+impl EndpointCache {
     /// The endpoints and keys, read if they are not known or old.
-    pub(crate) async fn metadata(&self, client: &Client) -> Result<Arc<Found>, ProviderFault> {
+    pub(crate) async fn metadata(&self, client: &Client) -> Result<Arc<Endpoints>, ProviderFault> {
         let mut state = self.0.lock().await;
         let now = client.clock.steady();
         if let Some(found) = state.found.as_ref().filter(|found| now < found.read_at.plus(FRESH)) {
@@ -70,7 +70,7 @@ impl Known {
         match CoreProviderMetadata::discover_async(client.issuer.clone(), &client.http).await {
             Ok(metadata) => {
                 let keys = metadata.jwks().clone();
-                let found = Arc::new(Found { metadata, keys, read_at: now });
+                let found = Arc::new(Endpoints { metadata, keys, read_at: now });
                 (state.found, state.failed) = (Some(found.clone()), None);
                 Ok(found)
             }
@@ -86,8 +86,8 @@ impl Known {
     pub(crate) async fn newer_keys(
         &self,
         client: &Client,
-        seen: &Arc<Found>,
-    ) -> Result<Option<Arc<Found>>, ProviderFault> {
+        seen: &Arc<Endpoints>,
+    ) -> Result<Option<Arc<Endpoints>>, ProviderFault> {
         let mut state = self.0.lock().await;
         let now = client.clock.steady();
         let Some(found) = state.found.clone() else { return Ok(None) };
@@ -101,7 +101,7 @@ impl Known {
         state.keys_asked_at = Some(now);
         let keys = JsonWebKeySet::fetch_async(found.metadata.jwks_uri(), &client.http).await;
         let keys = keys.map_err(|error| unavailable(format!("keys: {}", text(&error))))?;
-        let newer = Arc::new(Found { metadata: found.metadata.clone(), keys, read_at: found.read_at });
+        let newer = Arc::new(Endpoints { metadata: found.metadata.clone(), keys, read_at: found.read_at });
         state.found = Some(newer.clone());
         Ok(Some(newer))
     }
@@ -109,7 +109,7 @@ impl Known {
 
 impl Client {
     /// The client of the protocol.
-    pub(crate) fn client(&self, found: &Found) -> Result<EndpointClient, ProviderFault> {
+    pub(crate) fn client(&self, found: &Endpoints) -> Result<EndpointClient, ProviderFault> {
         let id = ClientId::new(self.settings.client_id.clone());
         let secret = self.settings.client_secret.clone().map(ClientSecret::new);
         let redirect = RedirectUrl::new(self.settings.redirect_url.clone());

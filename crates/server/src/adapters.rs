@@ -64,6 +64,10 @@ impl KeyMint for RandomKeys {
         ApiKey::new(text, digest)
     }
 
+    fn random_bytes(&self) -> [u8; 20] {
+        random()
+    }
+
     fn digest(&self, presented: &str) -> KeyDigest {
         KeyDigest::new(Sha256::digest(presented.as_bytes()).into())
     }

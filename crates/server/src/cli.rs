@@ -8,6 +8,7 @@ use crate::commands::attention::AttentionCommand;
 use crate::commands::audit::AuditArguments;
 use crate::commands::backup::BackupArguments;
 use crate::commands::chat::ChatCommand;
+use crate::commands::client::ClientCommand;
 use crate::commands::config::ConfigCommand;
 use crate::commands::export::ExportArguments;
 use crate::commands::hold::HoldCommand;
@@ -21,7 +22,7 @@ use crate::commands::usage::UsageArguments;
 use crate::commands::user::UserCommand;
 use crate::commands::webhook::WebhookCommand;
 use crate::commands::work::WorkCommand;
-use crate::config::{LeadingFlags, ServerFlags};
+use crate::config::{LeadingFlags, ServerFlags, unused_store_flags};
 
 /// A self-hosted server where agents and humans share chat rooms.
 ///
@@ -193,6 +194,16 @@ pub enum Command {
         /// What to do.
         #[command(subcommand)]
         command: PlanCommand,
+    },
+    /// Take part in rooms of a local or remote server, with your API key.
+    ///
+    /// All other commands work on a store. These talk to a server, like any client of its API. Log in first:
+    /// `parlance client login`.
+    #[command(args = unused_store_flags())]
+    Client {
+        /// What to do.
+        #[command(subcommand)]
+        command: ClientCommand,
     },
     /// List and create organizations, and manage their members.
     ///

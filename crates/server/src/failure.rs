@@ -9,7 +9,11 @@ pub struct Failure {
     line: String,
     /// Set if the command only stopped because its output was closed.
     reader_left: bool,
+    status: u8,
 }
+
+/// The exit status of a failure that no other one tells apart.
+const FAILED: u8 = 1;
 
 impl Failure {
     /// `what` failed because of `cause` and its causes.
@@ -37,7 +41,7 @@ impl Failure {
 
     /// A failure without a cause.
     pub fn plain(what: impl Into<String>) -> Self {
-        Self { line: sentence(&what.into()), reader_left: false }
+        Self { line: sentence(&what.into()), reader_left: false, status: FAILED }
     }
 
     /// An unknown name, with a suggestion, or else with the next step.
@@ -51,7 +55,19 @@ impl Failure {
 
     /// The reader of the output closed it: `parlance user list | head`.
     pub(crate) fn reader_left() -> Self {
-        Self { line: "The reader of the output closed it".to_owned(), reader_left: true }
+        Self { reader_left: true, ..Self::plain("The reader of the output closed it") }
+    }
+
+    /// Sets the exit status, by which scripts tell outcomes apart.
+    #[must_use]
+    pub(crate) const fn with_status(mut self, status: u8) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// The exit status of the program; not 0.
+    pub const fn status(&self) -> u8 {
+        self.status
     }
 
     /// Returns whether this is no failure to the person at the terminal.

@@ -8,6 +8,7 @@ pub mod api_document;
 #[cfg(feature = "swagger-ui")]
 mod api_page;
 mod archive;
+mod book;
 mod bus;
 pub mod cli;
 mod commands;
@@ -22,6 +23,7 @@ mod listen;
 mod lock;
 mod metrics;
 mod nearest;
+mod open_files;
 mod operator;
 mod output;
 pub mod passwords;
@@ -43,8 +45,8 @@ pub use failure::Failure;
 use clap::CommandFactory;
 use cli::{Cli, Command};
 use commands::{
-    agent, attention, audit, backup, chat, doctor, export, hold, import, key, migrate, openapi, org, plan,
-    reminder, serve, status, token, usage, user, version, webhook, work,
+    agent, attention, audit, backup, chat, client, doctor, export, hold, import, key, migrate, openapi, org,
+    plan, reminder, serve, status, token, usage, user, version, webhook, work,
 };
 use config::{Config, Flags, ServerFlags};
 
@@ -88,6 +90,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Org { command } => with(flags, async |config| org::run(&config, command).await),
         Command::Agent { command } => with(flags, async |config| agent::run(&config, command).await),
         Command::Chat { command } => with(flags, async |config| chat::run(&config, command).await),
+        Command::Client { command } => client::run(&flags, command),
         Command::Hold { command } => with(flags, async |config| hold::run(&config, command).await),
         Command::Webhook { command } => with(flags, async |config| webhook::run(&config, command).await),
         Command::Reminder { command } => with(flags, async |config| reminder::run(&config, command).await),

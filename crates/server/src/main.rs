@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             // If this cannot be written either, there is no one to notify.
             let _ = writeln!(std::io::stderr(), "parlance: {failure}");
-            ExitCode::FAILURE
+            ExitCode::from(failure.status())
         }
     }
 }

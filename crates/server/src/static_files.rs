@@ -1,4 +1,4 @@
-//! Documents that are part of the program, each made on first use.
+//! Documents that belong to the version of the program, each made on first use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use http_wire::static_file::StaticFile;
 
 /// The documents of one location by name.
-pub(crate) struct StaticFiles(LazyLock<Mutex<HashMap<String, Arc<StaticFile>>>>);
+pub(crate) struct StaticFiles<T = StaticFile>(LazyLock<Mutex<HashMap<String, Arc<T>>>>);
 
-impl StaticFiles {
+impl<T> StaticFiles<T> {
     pub(crate) const fn new() -> Self {
         Self(LazyLock::new(Mutex::default))
     }
@@ -17,8 +17,8 @@ impl StaticFiles {
     pub(crate) fn get<E>(
         &self,
         name: &str,
-        make: impl FnOnce() -> Result<Option<StaticFile>, E>,
-    ) -> Result<Option<Arc<StaticFile>>, E> {
+        make: impl FnOnce() -> Result<Option<T>, E>,
+    ) -> Result<Option<Arc<T>>, E> {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = files.get(name) {
             return Ok(Some(file.clone()));

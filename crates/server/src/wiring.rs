@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::book::Book;
 use crate::bus;
 use adapters_objects::{Directory, MemoryObjects, Sharing};
 use cluster::{ChangeFeed, ClusterMember, LocalNode, NodeEvents};
@@ -18,7 +19,7 @@ use domain::delivery::DeliveryService;
 use domain::file::{ObjectError, ObjectStore};
 use domain::id::NodeId;
 use domain::legal_hold::LegalHoldService;
-use domain::login::{Federation, Provider};
+use domain::login::{Federation, PasskeyCeremonies, Provider};
 use domain::message::MessageService;
 use domain::organization::OrganizationService;
 use domain::plan::PlanService;
@@ -36,6 +37,7 @@ use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::response_budget::{ResponseBudget, ResponseLimit};
 use http_wire::room_waiters::{RoomEvents, RoomWaiters};
 use notifications::Vapid;
+use passkeys::RelyingParty;
 use tokio::task::JoinSet;
 use ws_gateway::lossy_publisher::LossyPublisher;
 use ws_gateway::other_nodes::OtherNodes;
@@ -64,6 +66,8 @@ pub(crate) struct Wiring {
     pub(crate) cursors: CursorSeal,
     pub(crate) features: Features,
     pub(crate) waiters: Arc<RoomWaiters>,
+    /// The documentation, if it is served.
+    pub(crate) book: Option<Arc<Book>>,
     /// The key of Web Push, unless it is off.
     pub(crate) vapid: Option<Arc<Vapid>>,
 }
@@ -139,6 +143,7 @@ pub(crate) fn ports(
         hasher: Arc::new(Argon2Hasher::new(config.passwords)?),
         registration: config.registration,
         federation: federation(config)?,
+        passkeys: passkeys(config),
         plan: config.default_plan.clone(),
         key_days: config.key_ttl_days,
         requests: RequestLifetime::days(config.contact_request_days),
@@ -169,11 +174,18 @@ fn federation(config: &Config) -> Result<Federation, Failure> {
             name: configured.name.clone(),
             label: configured.label.clone(),
             policy: configured.policy.clone(),
+            session_lifetime: configured.session_lifetime,
             client: Arc::new(client),
         })
     };
     let providers = config.oidc.providers.iter().map(provider).collect::<Result<_, Failure>>()?;
     Ok(Federation { providers, is_only: config.oidc.is_only })
+}
+
+/// What speaks with devices that hold passkeys; `None` if browsers allow none at the public URL.
+fn passkeys(config: &Config) -> Option<Arc<dyn PasskeyCeremonies>> {
+    let relying_party = RelyingParty::of(&config.public_url.as_ref()?.to_string())?;
+    Some(Arc::new(relying_party))
 }
 
 /// The key of Web Push: a secret of the store, created on first use. `None` if webhooks are off, which Web Push then is as well.
@@ -420,11 +432,13 @@ impl Wiring {
         traces: Option<&Traces>,
     ) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let book = config.docs_directory.as_deref().and_then(Book::served);
         let features = Features {
             boards: config.max_tasks > 0,
             files: config.files.limits.file_bytes > 0,
             webhooks: config.webhooks.is_on,
             a2a: config.a2a,
+            docs: book.is_some(),
             // It stays the same as long as the process lives.
             pictures: config.public_url.clone().map(|url| &*Box::leak(Box::new(url))),
         };
@@ -472,6 +486,7 @@ impl Wiring {
             cursors: cursor_seal(&*store).await?,
             features,
             waiters,
+            book,
             vapid,
             store,
             hub,

@@ -48,6 +48,7 @@ pub mod notifications;
 pub mod operator;
 pub mod organization_webhooks;
 pub mod participant_roles;
+pub mod passkeys;
 pub mod pauses;
 pub mod peers;
 pub mod plans;
@@ -62,6 +63,7 @@ pub mod reminders;
 pub mod resends;
 pub mod retention;
 pub mod search;
+pub mod second_factors;
 pub mod secrets;
 pub mod status;
 pub mod task_rules;
@@ -108,6 +110,17 @@ macro_rules! contract_tests {
             concurrent_refreshes_with_one_token, logging_out_ends_the_session, a_password_replaced_meanwhile_opens_no_session, a_changed_password_ends_open_sessions,
             users_list_and_end_their_sessions, sensitive_changes_require_the_password, a_reset_token_works_once, old_sessions_are_forgotten, a_disabled_user_cannot_log_in,
         }
+        $crate::contract_tests! { @area $make, second_factors:
+            a_second_factor_counts_once_it_is_confirmed, a_code_works_once, concurrent_log_ins_with_one_code,
+            a_recovery_code_works_once, a_second_factor_that_changes_meanwhile_opens_no_session, a_reset_needs_a_code,
+            a_reset_does_not_use_a_code_twice, changes_of_a_second_factor_need_password_and_code,
+            other_ways_in_need_no_code, a_recovery_code_is_no_guess, a_second_factor_ends_with_its_user,
+        }
+        $crate::contract_tests! { @area $make, passkeys:
+            a_passkey_logs_in, a_challenge_works_once, concurrent_log_ins_with_one_challenge,
+            a_signature_counter_never_goes_back, passkeys_need_password_and_code, a_removed_passkey_ends_its_sessions,
+            passkeys_outlive_the_password, a_user_has_few_passkeys, passkeys_end_with_their_user, passkeys_can_be_off,
+        }
         $crate::contract_tests! { @area $make, browser_sessions:
             a_browsers_session_continues_with_the_same_token, a_programs_session_is_not_a_browsers,
             the_end_of_a_browsers_session, a_key_opens_a_session_that_ends_with_it, a_limited_key_opens_no_session,
@@ -115,7 +128,8 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, identities:
             a_person_of_a_provider_has_one_account, accounts_are_linked_by_a_verified_address,
-            claims_decide_the_organization_and_the_role, a_log_in_belongs_to_its_browser,
+            claims_decide_the_organization_and_the_role, a_session_of_a_provider_is_not_prolonged,
+            a_log_in_belongs_to_its_browser,
             a_logout_at_the_provider_ends_sessions, a_provider_does_not_let_disabled_users_in, a_log_in_code_works_once,
             concurrent_log_ins_of_one_person,
         }
@@ -301,12 +315,13 @@ macro_rules! contract_tests {
             readers_see_the_records_that_are_theirs, steps_are_refused_where_there_is_nothing_to_close,
             what_a_socket_took_is_delivered_if_it_is_new, each_marked_message_is_announced_once_and_missing_deliveries_are_skipped,
             marks_are_announced_only_in_chats_with_subscribers, a_mark_can_be_announced_later,
+            agents_that_ask_at_once_get_their_own_records,
         }
         $crate::contract_tests! { @area $make, receipts:
             a_sender_sees_states_and_places, receipts_are_for_senders_and_humans,
         }
         $crate::contract_tests! { @area $make, redelivery:
-            what_is_new_is_found_for_those_who_listen, only_what_is_new_is_found,
+            what_is_new_is_found_for_those_who_listen, only_what_is_new_is_found, the_newest_messages_of_chats_are_known,
             new_messages_are_read_by_those_they_are_for, what_is_new_is_told_before_every_step_on_it,
             work_on_a_backlog_is_found,
         }
@@ -419,7 +434,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, notifications:
             users_keep_channels, what_waits_is_told_once, what_has_ended_is_not_told,
             one_sender_has_the_lease_of_a_channel, a_digest_gathers_what_waits, a_refused_channel_is_switched_off,
-            a_link_works_once, notifications_end_with_their_user,
+            what_waits_is_sent_in_parts, a_link_works_once, notifications_end_with_their_user,
         }
         $crate::contract_tests! { @area $make, pushes:
             callers_keep_configurations, configurations_are_limited, one_sender_has_a_lease,

@@ -69,7 +69,8 @@ impl IdGenerator for SequentialIds {
     }
 }
 
-/// Keys `thnv_u_1`, `thnv_a_2` …; the digest is a plain function of the text, the prefix is the text.
+/// Keys `thnv_u_1`, `thnv_a_2` …; the digest is a plain function of the text, the prefix is the text. Random bytes begin
+/// with their number.
 #[derive(Default)]
 pub struct FixedMint(AtomicU64);
 
@@ -79,6 +80,13 @@ impl KeyMint for FixedMint {
         let text = format!("{}{number}", kind.prefix());
         let digest = self.digest(&text);
         ApiKey::new(text, digest)
+    }
+
+    fn random_bytes(&self) -> [u8; 20] {
+        let number = self.0.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut bytes = [0; 20];
+        bytes[..8].copy_from_slice(&number.to_be_bytes());
+        bytes
     }
 
     fn digest(&self, presented: &str) -> KeyDigest {

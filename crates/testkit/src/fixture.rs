@@ -92,7 +92,8 @@ impl Fixture {
         fixture.federate(world).await;
         let reset = world.logins.issue_reset(&UserHandle::new(&ann.handle).unwrap()).await.unwrap();
         let password = Password::new("correct \u{1F40E}".to_owned() + " horse").unwrap();
-        world.logins.reset_password(&reset.token, password, SessionKind::Program).await.unwrap();
+        world.logins.reset_password(&reset.token, password.clone(), SessionKind::Program).await.unwrap();
+        fixture.protect(world, password).await;
         world.accounts.delete_agent(ann.caller, fixture.agents[3].id, true).await.unwrap();
         for who in [ParticipantId::User(fixture.users[2].id), ParticipantId::Agent(fixture.agents[1].id)] {
             world.administration.set_disabled(who, true).await.unwrap();
@@ -355,7 +356,7 @@ impl Fixture {
         for key in ["stays", "goes"] {
             let command = crate::world::text("only once", &[ParticipantId::Agent(self.agents[1].id)]);
             let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().ok();
-            let headers = SendHeaders { once: once(key), traceparent };
+            let headers = SendHeaders { once: once(key), traceparent, client_id: Some(key.to_owned()) };
             let sent = world.messages.send_once(ann.caller, chat, command, headers).await.unwrap();
             if key == "goes" {
                 world.messages.delete(ann.caller, chat, sent.id).await.unwrap();

@@ -8,6 +8,7 @@
 
 pub mod bus;
 pub mod contract;
+mod devices;
 pub mod document;
 mod fakes;
 mod fixture;
@@ -23,6 +24,7 @@ mod waits;
 pub mod webhook_walk;
 mod world;
 
+pub use devices::{FakeCeremonies, SoftwareDevice};
 pub use fakes::{
     FixedClock, FixedHasher, FixedMint, FixedPresence, FixedWebhookMint, PlainTokens, RecordingPublisher,
     SequentialIds,

@@ -1,6 +1,7 @@
 //! Every service on a store in memory, and short ways to the things that tests begin with.
 
 use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 
 use adapters_objects::MemoryObjects;
@@ -39,6 +40,7 @@ use domain::usage::Prices;
 use domain::work::WorkThresholds;
 use uuid::Uuid;
 
+use crate::devices::FakeCeremonies;
 use crate::fakes::{
     FixedClock, FixedHasher, FixedMint, FixedPresence, FixedWebhookMint, PlainTokens, RecordingPublisher,
     SequentialIds,
@@ -151,6 +153,11 @@ impl Stores {
         Self::of(&Arc::new(SqliteStore::open(location).unwrap()), SqliteStore::close)
     }
 
+    /// A SQLite store in this file.
+    pub fn in_file(file: &Path) -> Self {
+        Self::sqlite(&Location::File(file.to_owned()))
+    }
+
     /// A new SQLite store in memory.
     pub fn in_memory() -> Self {
         Self::sqlite(&Location::Memory)
@@ -196,6 +203,13 @@ impl World {
         Self::build(stores, clock, publisher.clone(), publisher)
     }
 
+    /// A world on the store in this file, whose clock shows so many microseconds since 1970.
+    pub fn in_file(file: &Path, micros: i64) -> Self {
+        let world = Self::on(Stores::in_file(file));
+        world.clock.set(Timestamp::from_micros(micros));
+        world
+    }
+
     /// An empty world under this clock that publishes to `events`.
     pub fn with_publisher(clock: Arc<FixedClock>, events: Arc<dyn EventPublisher>) -> Self {
         Self::build(Stores::in_memory(), clock, events, Arc::new(RecordingPublisher::default()))
@@ -221,6 +235,7 @@ impl World {
             hasher: hasher.clone(),
             registration: Registration::Open,
             federation: Federation::default(),
+            passkeys: Some(Arc::new(FakeCeremonies::default())),
             plan: PlanName::enterprise(),
             key_days: 0,
             requests: RequestLifetime::default(),

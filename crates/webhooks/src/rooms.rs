@@ -15,7 +15,7 @@ pub(crate) const MAX_IN_FLIGHT_PER_AGENT: usize = 8;
 /// The maximum number of requests of all agents of one owner that are in flight.
 pub(crate) const MAX_IN_FLIGHT_PER_OWNER: usize = 32;
 
-/// The maximum number of configurations of push notifications, or of channels of notifications, of one user that are worked on.
+/// The maximum number of configurations of push notifications, or of notification channels, of one user that are worked on.
 const MAX_CONFIGS_PER_OWNER: usize = 4;
 
 /// The maximum number of requests of all owners of one organization that are in flight.

@@ -19,6 +19,7 @@ mod quotas;
 mod subscriptions;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -40,7 +41,8 @@ use disconnects::Disconnects;
 use listed_rooms::ListedRooms;
 use open_sockets::OpenSockets;
 use presence::{PresenceLock, PresenceTable};
-use subscriptions::{ListeningAgent, Subscriptions};
+pub(crate) use subscriptions::ListeningAgent;
+use subscriptions::Subscriptions;
 
 pub use config::HubConfig;
 pub use domain::account::EndReason;
@@ -62,6 +64,8 @@ pub struct Hub {
     acknowledgements: Arc<AcknowledgementBuffer>,
     /// The chats in which work was retried since the last round of redelivery.
     retried: Mutex<HashSet<ChatId>>,
+    /// Set if agents were paused or resumed since the last round.
+    pauses_changed: AtomicBool,
     /// The chats whose agents play again since then.
     playing: Mutex<HashSet<ChatId>>,
     /// The agents that have disconnected, or were disabled or deleted, since they were last taken.
@@ -86,6 +90,7 @@ impl Hub {
             presence: PresenceTable::new(clock.clone()),
             acknowledgements: Arc::default(),
             retried: Mutex::default(),
+            pauses_changed: AtomicBool::default(),
             playing: Mutex::default(),
             gone: Mutex::default(),
             disconnects: Disconnects::default(),
@@ -142,6 +147,9 @@ impl Hub {
         if let Change::WorkRetried(chat) = change {
             self.retried.lock().unwrap_or_else(PoisonError::into_inner).insert(chat);
         }
+        if let Change::PauseChanged(_) | Change::AgentPauseChanged(_) = change {
+            self.pauses_changed.store(true, Ordering::Relaxed);
+        }
         if let Change::AgentsPlaying(chat) = change {
             self.note_resumed(chat);
         }
@@ -174,6 +182,11 @@ impl Hub {
     /// The chats whose agents play again since the last call.
     pub(crate) fn take_resumed(&self) -> HashSet<ChatId> {
         std::mem::take(&mut *self.playing.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns whether agents were paused or resumed since the last call, in whichever chats.
+    pub(crate) fn take_pauses_changed(&self) -> bool {
+        self.pauses_changed.swap(false, Ordering::Relaxed)
     }
 
     /// The chats in which work was retried since the last call.

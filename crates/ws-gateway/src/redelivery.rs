@@ -4,7 +4,7 @@
 //! at a time, and [`RedeliverySchedule`] decides which are due. A subscription whose client has not
 //! read its queue is left out, since the message may be in that queue.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::delivery::{DeliveryKey, DeliveryService, Due, Listening, RedeliveryPolicy, RedeliverySchedule};
@@ -14,11 +14,14 @@ use domain::store::OnCommit;
 use measure::Outage;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::hub::Hub;
+use crate::hub::{Hub, ListeningAgent};
 use crate::payload::{self, MAX_AGENT_BYTES, MAX_FRAME_BYTES};
 
 /// The subscriptions of one query.
 const LISTENERS: usize = 256;
+
+/// The chats whose newest messages one query reads.
+const CHATS: usize = 1000;
 
 /// The outcome of a redelivery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,16 +70,25 @@ impl Redeliverer {
     /// Runs one round, and returns the number of messages that were pushed. Subscriptions for which
     /// the store failed are part of the next round, and do not stop this one.
     pub async fn round(&mut self) -> usize {
-        self.schedule.begin_round(self.hub.take_retried());
         let (resumed, mut newest) = (self.hub.take_resumed(), HashMap::new());
+        if self.hub.take_pauses_changed() {
+            self.schedule.search_all();
+        }
+        self.schedule.begin_round(self.hub.take_retried(), &resumed);
         let (mut idle, mut count) = (Vec::with_capacity(LISTENERS), 0);
         for part in 0..self.hub.parts() {
-            for mut listener in self.hub.listening(part) {
+            let listening = self.hub.listening(part);
+            let last = self.last_sequences(&listening).await;
+            for mut listener in listening {
                 if resumed.contains(&listener.listening.chat) {
                     listener.listening = self.restart_backlog(listener.listening, &mut newest).await;
                 }
                 if !listener.is_idle {
-                    self.schedule.keep(&listener.listening);
+                    self.schedule.pass_over(&listener.listening);
+                    continue;
+                }
+                let last = last.get(&listener.listening.chat).copied();
+                if self.schedule.is_quiet(&listener.listening, last) {
                     continue;
                 }
                 idle.push(listener.listening);
@@ -98,6 +110,17 @@ impl Redeliverer {
             tracing::debug!(deliveries = count, "redelivered messages");
         }
         count
+    }
+
+    /// The newest messages of the chats of these listeners; of no chat, if the store fails.
+    async fn last_sequences(&self, listening: &[ListeningAgent]) -> HashMap<ChatId, Sequence> {
+        let chats = listening.iter().map(|one| one.listening.chat).collect::<HashSet<_>>();
+        let mut last = HashMap::with_capacity(chats.len());
+        for chats in chats.into_iter().collect::<Vec<_>>().chunks(CHATS) {
+            // The search that follows reports the failure.
+            last.extend(self.deliveries.last_sequences(chats.to_vec()).await.unwrap_or_default());
+        }
+        last
     }
 
     /// Treats what waits for an agent that plays again as backlog, as after a join. `newest` has the newest sequence
@@ -124,6 +147,7 @@ impl Redeliverer {
             return 0;
         }
         self.hub.acknowledgements().begin_redelivery_query();
+        let asked = listening.clone();
         let all = match self.deliveries.due(&mut self.schedule, listening).await {
             Ok(all) => {
                 self.answered = true;
@@ -131,6 +155,9 @@ impl Redeliverer {
             }
             Err(error) => {
                 self.failed = true;
+                for one in &asked {
+                    self.schedule.pass_over(one);
+                }
                 if self.outage.begins() {
                     tracing::warn!(error = ?error, "redelivery unavailable, retrying");
                 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{elapse, pace};
+use testkit::{elapse, pace, until_or};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -117,8 +117,15 @@ impl Stage {
     }
 
     /// The number of calls with a clear outcome.
-    pub fn answered(&self) -> usize {
+    fn answered(&self) -> usize {
         self.shared.answered.load(Ordering::SeqCst)
+    }
+
+    /// Waits until this many more calls are answered.
+    pub async fn goes_on(&self, calls: usize, servers: &[Server]) {
+        let wanted = self.answered() + calls;
+        let logs = || servers.iter().map(Server::log).collect::<Vec<_>>().join("\n---\n");
+        until_or(|| format!("nobody gets on\n{}", logs()), async || self.answered() >= wanted).await;
     }
 
     /// Lets all actors finish, then reads the final state, which must be the same on every server.

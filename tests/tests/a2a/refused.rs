@@ -37,6 +37,7 @@ async fn errors_are_those_of_the_protocol() {
             ("SendMessage", parts(json!([{}])), -32602, 400, "INVALID_PARAMS"),
             ("SendMessage", json!({}), -32602, 400, "INVALID_PARAMS"),
             ("SendMessage", with("messageId", json!("")), -32602, 400, "INVALID_PARAMS"),
+            ("SendMessage", with("messageId", json!("x".repeat(256))), -32602, 400, "INVALID_PARAMS"),
             ("SendMessage", with("role", json!("ROLE_AGENT")), -32602, 400, "INVALID_PARAMS"),
             ("SendMessage", with("contextId", json!("x")), -32001, 404, "TASK_NOT_FOUND"),
             ("SendMessage", with("contextId", json!(cast.r2)), -32001, 404, "TASK_NOT_FOUND"),

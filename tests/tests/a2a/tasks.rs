@@ -51,6 +51,7 @@ async fn the_state_of_a_task_follows_the_ledger() {
         assert_eq!(task["status"]["state"], "TASK_STATE_SUBMITTED", "{task}");
         assert_eq!(task["history"][0]["parts"][0]["text"], "What is 6 x 7?", "{task}");
         assert_eq!(task["history"][0]["role"], "ROLE_USER", "{task}");
+        assert_eq!(task["history"][0]["messageId"], client.own("m1"), "{task}");
         let (room, first) = begin(&cast.a1, &task).await;
         assert_eq!(client.state(&task).await, "TASK_STATE_WORKING");
         question(&cast.a1, &room, "In which base?").await;

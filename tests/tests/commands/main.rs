@@ -20,7 +20,7 @@ use crate::help::leaves;
 use crate::wrong::WRONG;
 
 /// Commands that nothing can be wrong about but an argument that is not known.
-const NEVER_WRONG: [&[&str]; 16] = [
+const NEVER_WRONG: [&[&str]; 17] = [
     &["status"],
     &["serve"],
     &["version"],
@@ -37,6 +37,7 @@ const NEVER_WRONG: [&[&str]; 16] = [
     &["user", "list"],
     &["hold", "list"],
     &["token", "rotate-keys"],
+    &["client", "profiles"],
 ];
 
 fn run(server: &Server, path: &[&str], arguments: &[&str]) -> Output {
@@ -162,6 +163,7 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
         &["plan"],
         &["org"],
         &["chat"],
+        &["client"],
         &["webhook"],
         &["attention"],
         &["reminder"],

@@ -2,7 +2,32 @@
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-pub(crate) const WRONG: [(&[&str], &[&[&str]]); 72] = [
+pub(crate) const WRONG: [(&[&str], &[&[&str]]); 80] = [
+    (&["client", "login"], &[&["localhost"], &["http://127.0.0.1:1", "--profile", "a b"]]),
+    (&["client", "logout"], &[&["--profile", "nobody"]]),
+    (&["client", "rooms"], &[&["--limit", "0"], &["--profile", "nobody"]]),
+    (
+        &["client", "ask"],
+        &[
+            &[],
+            &["@ann/bot"],
+            &["@ann/bot", " "],
+            &["@ann/bot", "x", "--wait", "soon"],
+            &["@ann/bot", "x", "--profile", "nobody"],
+        ],
+    ),
+    (
+        &["client", "tail"],
+        &[
+            &["--since", "yesterday"],
+            &["--lines", "5"],
+            &["room", "--lines", "101"],
+            &["room", "--lines", "5", "--since", "1h"],
+            &["--profile", "nobody"],
+        ],
+    ),
+    (&["client", "chat"], &[&[], &["room", "--profile", "nobody"]]),
+    (&["client", "screen"], &[&["--lines", "5"], &["--profile", "nobody"]]),
     (
         &["usage"],
         &[
@@ -81,6 +106,7 @@ pub(crate) const WRONG: [(&[&str], &[&[&str]]); 72] = [
     ),
     (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
     (&["user", "login-link"], &[&[], &["nobody"], &["A B"]]),
+    (&["user", "remove-second-factor"], &[&[], &["nobody"], &["A B"], &["ann"]]),
     (
         &["user", "link"],
         &[

@@ -120,6 +120,7 @@ async fn what_waits_is_told_on_every_channel() {
 
     let mentioned = cast.a1.sent(&cast.r1, "hello", &[&cast.u1.id]).await;
     assert_eq!(smtp.wait(2).await[1].header("Subject"), Some("You were mentioned"));
+    assert_eq!(smtp.connections(), 1, "the connection is kept");
     cast.u1.sent(&cast.r1, "own text", &[&cast.a1.id]).await;
     cast.a1.sent(&cast.r1, "to another agent", &[&cast.a2.id]).await;
     let rows = log(&cast.u1).await;

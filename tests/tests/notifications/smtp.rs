@@ -1,5 +1,6 @@
 //! A small SMTP server that keeps the messages it gets.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use e2e::until;
@@ -32,6 +33,7 @@ impl Mail {
 pub(crate) struct Smtp {
     port: u16,
     mails: Arc<Mutex<Vec<Mail>>>,
+    connections: Arc<AtomicUsize>,
     reply: Arc<Mutex<&'static str>>,
 }
 
@@ -42,14 +44,17 @@ impl Smtp {
         let port = listener.local_addr().unwrap().port();
         let (mails, reply) = (Arc::<Mutex<Vec<Mail>>>::default(), Arc::new(Mutex::new(reply)));
         let (kept, replies) = (mails.clone(), reply.clone());
+        let connections = Arc::<AtomicUsize>::default();
+        let count = connections.clone();
         tokio::spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
+                count.fetch_add(1, Ordering::SeqCst);
                 let (kept, replies) = (kept.clone(), replies.clone());
                 tokio::spawn(async move { talk(stream, &kept, &replies).await });
             }
         });
-        Self { port, mails, reply }
+        Self { port, mails, connections, reply }
     }
 
     /// From now on answers with this reply.
@@ -59,6 +64,11 @@ impl Smtp {
 
     pub(crate) fn url(&self) -> String {
         format!("smtp://127.0.0.1:{}", self.port)
+    }
+
+    /// The number of connections so far.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 
     pub(crate) fn mails(&self) -> Vec<Mail> {

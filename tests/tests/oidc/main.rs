@@ -6,7 +6,7 @@ mod provider;
 use std::path::PathBuf;
 
 use e2e::{Server, figure, free_port, until};
-use provider::{CLIENT, Provider, SECRET, Signature, now};
+use provider::{CLIENT, Provider, SECRET, Signature, doctor, now};
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Response, Url, redirect::Policy};
 use serde_json::{Value, json};
@@ -137,7 +137,7 @@ impl Browser {
         let gone = cookie(&answer, "parlance_log_in").unwrap();
         assert_eq!(gone.0, "parlance_log_in=", "it is removed");
         let session = cookie(&answer, "parlance_session").map(|(pair, attributes)| {
-            assert_eq!(attributes, "Path=/console/session; HttpOnly; SameSite=Strict; Max-Age=2592000");
+            assert_eq!(attributes, "Path=/console/session; HttpOnly; SameSite=Strict; Max-Age=86400");
             pair
         });
         assert_eq!(session.is_some(), problem.is_empty(), "{location}");
@@ -176,7 +176,8 @@ async fn a_person_logs_in_at_the_provider_and_out_again() {
     let mut scene = Scene::new("create_accounts = true", &[]).await;
     let browser = scene.browser();
     let listed = browser.get("/console/oidc", "").await.json::<Value>().await.unwrap();
-    assert_eq!(listed, json!({"providers": [{"name": "sso", "label": "Company"}], "has_passwords": true}));
+    let providers = json!([{"name": "sso", "label": "Company"}]);
+    assert_eq!(listed, json!({"providers": providers, "has_passwords": true, "has_passkeys": false}));
 
     let begun = browser.begin(&scene.provider, "?return_to=%2Frooms%2F1%3Fat%3D2").await;
     let sent = begun.url.query_pairs().collect::<std::collections::BTreeMap<_, _>>();
@@ -322,7 +323,7 @@ async fn a_provider_that_lies_lets_nobody_in() {
         "nonce mismatch",
         "missing nonce",
         "Expired",
-        "of the future",
+        "issued in the future",
         "Disallowed signature algorithm",
         "invalid_grant",
         "another subject",
@@ -424,6 +425,16 @@ async fn without_the_provider_a_code_is_the_way_in() {
     assert_eq!((refused.0, &refused.1["error"]["code"]), (403, &json!("forbidden")));
     assert!(refused.1["error"]["message"].as_str().unwrap().contains("no log-in with passwords"));
     let run = |arguments: &[&str]| server.command().args(arguments).output().unwrap();
+    let (outcome, said) = doctor(&server).await;
+    assert!(outcome == "fault" && said.contains("discovery"), "{said}");
+    provider.behave();
+    let (outcome, said) = doctor(&server).await;
+    assert_eq!(outcome, "ok", "{said}");
+    let issuer = provider.issuer();
+    provider.set(|state| state.issuer = "http://other.example".to_owned());
+    let (outcome, said) = doctor(&server).await;
+    assert!(outcome == "fault" && said.contains("http://other.example"), "{said}");
+    provider.set(|state| state.issuer = issuer);
     let reset = run(&["user", "reset-password", "ann"]);
     let said = String::from_utf8(reset.stderr).unwrap();
     assert!(!reset.status.success() && said.contains("parlance user login-link"), "{said}");
@@ -465,4 +476,18 @@ async fn forged_answers_shut_nobody_out() {
         assert_eq!(browser.answer_with("", &format!("code=1&state={number}")).await.problem, "expired");
     }
     assert_eq!(scene.outcome().await, "");
+}
+
+/// With `max_age_minutes`, somebody at a browser that is still logged in at the provider must prove to be the person.
+#[tokio::test]
+async fn who_authenticated_long_ago_authenticates_again() {
+    let scene = Scene::new("create_accounts = true\nmax_age_minutes = 10", &[]).await;
+    let begun = scene.browser().begin(&scene.provider, "").await;
+    assert!(begun.url.query_pairs().any(|(name, value)| name == "max_age" && value == "600"));
+    assert_eq!(scene.outcome().await, "refused", "the provider does not say when");
+    for (auth_time, outcome) in [(now() - 3600, "refused"), (now(), "")] {
+        scene.provider.set(|state| state.claims = json!({"auth_time": auth_time}));
+        assert_eq!(scene.outcome().await, outcome);
+    }
+    assert!(scene.server.log().contains("authenticated too long ago"));
 }

@@ -8,6 +8,7 @@ use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use e2e::Server;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -255,4 +256,16 @@ async fn read(stream: &mut TcpStream) -> Option<(String, String)> {
             return Some((path.to_owned(), body.to_owned()));
         }
     }
+}
+
+/// The outcome and the words of `parlance doctor` about the first provider, which answers meanwhile.
+pub(crate) async fn doctor(server: &Server) -> (String, String) {
+    let mut command = server.command();
+    command.args(["doctor", "--json"]);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let finding =
+        found["findings"].as_array().unwrap().iter().find(|one| one["check"] == "provider").unwrap();
+    let text = |name: &str| finding[name].as_str().unwrap().to_owned();
+    (text("outcome"), text("found"))
 }

@@ -8,6 +8,7 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
+mod login;
 mod operations;
 mod scene;
 mod work;
@@ -226,11 +227,14 @@ async fn values_of_the_wrong_kind_are_named() {
     assert!(unused.is_empty(), "exceptions that no answer needs: {unused:?}");
 }
 
+/// Objects whose members others decide: what a client keeps with an event, and what a browser makes of a device's answer.
+const FREE: [&str; 2] = ["metadata", "credential"];
+
 /// The objects of a body that have a fixed set of members.
 fn objects(body: &Value) -> Vec<String> {
     let mut found = vec![String::new()];
     walk(body, String::new(), &mut |pointer, value| {
-        let free = pointer.split('/').any(|part| part == "metadata");
+        let free = pointer.split('/').any(|part| FREE.contains(&part));
         if value.is_object() && !free && !pointer.is_empty() {
             found.push(pointer.to_owned());
         }
@@ -242,7 +246,7 @@ fn objects(body: &Value) -> Vec<String> {
 fn leaves(body: &Value) -> Vec<String> {
     let mut found = Vec::new();
     walk(body, String::new(), &mut |pointer, value| {
-        let free = pointer.contains("/metadata/");
+        let free = FREE.iter().any(|name| pointer.contains(&format!("/{name}/")));
         if !value.is_object() && !free && !pointer.is_empty() {
             found.push(pointer.to_owned());
         }

@@ -3,6 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::login::logins;
 use crate::work::work;
 
 /// The callers of an operation.
@@ -62,7 +63,7 @@ impl Operation {
     }
 }
 
-fn operation(method: Method, path: &str, body: Value) -> Operation {
+pub(crate) fn operation(method: Method, path: &str, body: Value) -> Operation {
     let callers = if path.starts_with("/api/v1/me/") || path.starts_with("/api/v1/auth/") {
         Callers::Users
     } else if path.starts_with("/api/v1/agent/") {
@@ -81,7 +82,7 @@ pub(crate) fn get(path: &str) -> Operation {
     operation(Method::GET, path, Value::Null)
 }
 
-fn delete(path: &str) -> Operation {
+pub(crate) fn delete(path: &str) -> Operation {
     operation(Method::DELETE, path, Value::Null)
 }
 
@@ -108,6 +109,7 @@ const HANDLES: &[Exception] = &[("/handle", true, 400), ("/contact_request/recip
 pub(crate) fn operations() -> Vec<Operation> {
     let mut all = public();
     all.extend(account());
+    all.extend(logins());
     all.extend(organization());
     all.extend(rooms("/api/v1/me"));
     all.extend(rooms("/api/v1/agent"));
@@ -231,10 +233,13 @@ fn public() -> Vec<Operation> {
         get("/api/version"),
         get("/api/v1/health"),
         post("/api/v1/auth/register", registration),
-        post("/api/v1/auth/login", json!({"login": "nobody", "password": "correct horse"})),
+        post("/api/v1/auth/login", json!({"login": "nobody", "password": "correct horse", "code": "123456"})),
         post("/api/v1/auth/refresh", refresh.clone()),
         post("/api/v1/auth/logout", refresh),
-        post("/api/v1/auth/reset", json!({"reset_token": "unknown", "new_password": "battery staple"})),
+        post(
+            "/api/v1/auth/reset",
+            json!({"reset_token": "unknown", "new_password": "battery staple", "code": "123456"}),
+        ),
     ];
     all.map(|operation| Operation { callers: Callers::Public, ..operation }).into()
 }
@@ -270,13 +275,6 @@ fn account() -> Vec<Operation> {
             json!({"api_key": {"name": "laptop", "expires_at": "2999-01-01T00:00:00Z"}}),
         ),
         delete("/api/v1/me/api-keys/{key_id}"),
-        get("/api/v1/me/sessions"),
-        delete("/api/v1/me/sessions"),
-        delete("/api/v1/me/sessions/{session_id}"),
-        post(
-            "/api/v1/auth/password",
-            json!({"current_password": "correct horse", "new_password": "battery staple"}),
-        ),
         get("/api/v1/me/organization/audit"),
         get("/api/v1/me/peers"),
         get("/api/v1/me/directory"),

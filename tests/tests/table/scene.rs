@@ -1,9 +1,14 @@
 //! Two tenants, each with one object of every kind that an operation can name.
 
-use e2e::{Api, Server};
+use e2e::{Api, Server, passkey};
 use serde_json::{Value, json};
 
 use crate::operations::Callers;
+
+/// The public URL of the server, where devices have passkeys.
+const ORIGIN: &str = "https://chat.example.org";
+
+pub(crate) const PASSWORD: &str = "a walk in the park";
 
 pub(crate) struct Scene {
     server: Server,
@@ -33,6 +38,7 @@ struct Tenant {
     channel: String,
     key: String,
     session: String,
+    passkey: String,
     member: String,
     invitation: String,
     organization: String,
@@ -65,7 +71,7 @@ impl Ties {
 async fn session_of(server: &Server, user: &Api, handle: &str) -> String {
     let output = server.command().args(["user", "reset-password", handle, "--json"]).output().unwrap();
     let printed = serde_json::from_slice::<Value>(&output.stdout).unwrap();
-    let body = json!({"reset_token": printed["reset_token"], "new_password": "a walk in the park"});
+    let body = json!({"reset_token": printed["reset_token"], "new_password": PASSWORD});
     assert_eq!(Api::new(server, "auth", "", "").post("/reset", body).await.status, 200);
     let open = user.get("/sessions").await.data();
     open[0]["id"].as_str().unwrap().to_owned()
@@ -107,6 +113,7 @@ impl Tenant {
         let keys = user.get("/api-keys").await.data();
         let key = keys[0]["id"].as_str().unwrap().to_owned();
         let session = session_of(server, &user, handle).await;
+        let (_, passkey) = passkey::add(&user, ORIGIN, PASSWORD).await;
         let member = server.colleague(&format!("{handle}-mate"), handle).id;
         let invited = user.post("/organization/invitations", json!({})).await.data();
         let invitation = invited["invitation"]["id"].as_str().unwrap().to_owned();
@@ -138,6 +145,7 @@ impl Tenant {
             channel,
             key,
             session,
+            passkey,
             member,
             invitation,
             organization,
@@ -162,6 +170,7 @@ impl Tenant {
             ("{file_id}", self.file.clone()),
             ("{key_id}", self.key.clone()),
             ("{session_id}", self.session.clone()),
+            ("{passkey_id}", self.passkey.clone()),
             ("{member_id}", self.member.clone()),
             ("{invitation_id}", self.invitation.clone()),
             ("{participant_id}", self.helper.id.clone()),
@@ -178,7 +187,8 @@ impl Tenant {
 impl Scene {
     pub(crate) async fn new() -> Self {
         // So many wrong keys from one address would be slowed.
-        let server = Server::start_with(&[("PARLANCE_RATE_LIMIT_FAILURES", "off")]).await;
+        let settings = [("PARLANCE_RATE_LIMIT_FAILURES", "off"), ("PARLANCE_PUBLIC_URL", ORIGIN)];
+        let server = Server::start_with(&settings).await;
         let (own, foreign) = (Tenant::new(&server, "ann").await, Tenant::new(&server, "ben").await);
         let root = own.user.at(&server, "");
         let operator = root.with_key(&operator_key(&server));
@@ -203,6 +213,8 @@ impl Scene {
                 "/peers",
                 "/profile",
                 "/sessions",
+                "/second-factor",
+                "/passkeys",
                 "/organization",
                 "/organization/members",
                 "/organization/invitations",

@@ -32,6 +32,7 @@ async fn an_operator_manages_webhooks() {
         .await;
     let shown = run(&server, &["show", "ann/bot"]);
     assert!(shown.contains("disabled (gone)") && !shown.contains("whsec_"), "{shown}");
+    assert_eq!(as_json(&server, &["deliveries", "ann/bot"])["deliveries"][0]["next_attempt_at"], Value::Null);
 
     let there = Receiver::always(200, "").await;
     let moved = as_json(&server, &["set", "ann/bot", &there.url()]);

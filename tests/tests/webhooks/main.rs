@@ -185,6 +185,8 @@ async fn a_receiver_that_is_gone_is_left_alone() {
     })
     .await;
     assert_eq!((&shown["disabled_reason"], shown["disabled_at"].is_string()), (&json!("gone"), true));
+    let waiting = scene.becomes(&message, "waiting").await;
+    assert_eq!((&waiting["last_status"], &waiting["next_attempt_at"]), (&json!(410), &Value::Null));
     let second = scene.send().await;
     assert_eq!(scene.ann.post_nothing(&scene.path("/enable")).await.data()["status"], "active");
     until("it is not disabled again", async || {
@@ -201,7 +203,7 @@ async fn a_receiver_that_is_gone_is_left_alone() {
     assert_eq!(again.status, 200, "{again:?}");
     let requests = there.wait(3).await;
     assert_eq!((requests[2].message(), requests[2].id()), (second.clone(), requests[1].id()));
-    scene.becomes(&second, "delivered").await;
+    assert_eq!(scene.becomes(&second, "delivered").await["attempts"], 2, "requests are counted on");
     for step in ["processing", "processed"] {
         assert!(scene.bot.step(&scene.chat, &second, step).await.status < 300);
     }

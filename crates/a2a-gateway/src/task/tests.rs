@@ -265,6 +265,23 @@ fn texts_of_the_agent_are_artifacts_and_all_texts_are_history() {
     assert_eq!(tree.task(Some(0), true).history, None);
 }
 
+/// The caller knows its own texts by the ids that it gave them, and nobody else's.
+#[test]
+fn texts_of_the_caller_keep_their_ids() {
+    let named = |message: Message| {
+        let metadata = json!({"client_id": "first"});
+        Message { metadata: metadata.as_object().cloned(), ..message }
+    };
+    let messages = vec![
+        named(asked(1, DeliveryStatus::Processed, "")),
+        named(message(2, other(), &[by_bot()], "Aside", Some(1))),
+        message(3, by_bot(), &[ann()], "Done", Some(1)),
+    ];
+    let history = tree(messages).task(None, true).history.unwrap();
+    let ids = history.into_iter().map(|message| message.message_id).collect::<Vec<_>>();
+    assert_eq!(ids, ["first".to_owned(), id(2), id(3)]);
+}
+
 #[test]
 fn a_client_goes_on_where_it_stopped() {
     let messages = vec![

@@ -8,7 +8,7 @@ use domain::board::{Actor as BoardActor, DropReason};
 use domain::change::Change;
 use domain::chat::Participant;
 use domain::id::ParticipantId;
-use futures_util::future::try_join4;
+use futures_util::future::try_join5;
 
 use super::find::user_on;
 use super::{keys, leave};
@@ -19,7 +19,7 @@ use crate::contact;
 use crate::error::Fault;
 use crate::legal_hold;
 use crate::lock;
-use crate::login::session;
+use crate::login::{passkey, second_factor, session};
 use crate::notification;
 use crate::organization::{invitation, member};
 use crate::push;
@@ -97,7 +97,12 @@ async fn erase_on(mut db: &Db, user: &User, command: &DeleteUser) -> Result<(), 
         let all = identities::table.filter(identities::user_id.eq(id));
         Ok(diesel::delete(all).execute(&mut db).await?)
     };
-    try_join4(password, reset, identities, invitation::forget_guest_on(db, user.id)).await?;
+    let devices = async {
+        second_factor::replace_on(db, user.id, None).await?;
+        passkey::forget_on(db, user.id).await
+    };
+    let guest = invitation::forget_guest_on(db, user.id);
+    try_join5(password, reset, identities, devices, guest).await?;
     let (deleted, now) = (user.deleted(command.now), At(command.now));
     diesel::update(users::table.find(id))
         .set((

@@ -29,15 +29,17 @@ type KeyTypes = (
 type KeyColumns =
     ((Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool), (Uuid, Option<At>, Option<At>, bool, bool), ScopeRow);
 
-/// The key of a deleted agent has no user, so it is not found.
+/// The key of a deleted agent has no user, so it is not found. The agent is joined by its id alone: a condition on its deletion
+/// would let a plan for empty tables read the whole index of agents that are left.
 const FIND_KEY: &str = "SELECT api_key.digest, agent.id, account.id, account.organization_id, \
      coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE), \
      api_key.id, api_key.expires_at, api_key.last_used_at, \
      account.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL, coalesce(agent.exclusive_claims, FALSE), \
      api_key.read_only, api_key.only_chat_id, api_key.only_agent_id \
      FROM api_keys AS api_key \
-     LEFT JOIN agents AS agent ON agent.id = api_key.agent_id AND agent.deleted_at IS NULL \
-     JOIN users AS account ON account.id = coalesce(api_key.user_id, agent.owner_id) \
+     LEFT JOIN agents AS agent ON agent.id = api_key.agent_id \
+     JOIN users AS account \
+     ON account.id = CASE WHEN agent.deleted_at IS NULL THEN coalesce(api_key.user_id, agent.owner_id) END \
      JOIN organizations AS organization ON organization.id = account.organization_id \
      LEFT JOIN plans AS plan ON plan.name = organization.plan \
      WHERE api_key.digest = ? AND api_key.revoked_at IS NULL";

@@ -1,6 +1,7 @@
 //! The store of deliveries and attempts.
 
 pub(crate) mod advance;
+pub(crate) mod group_read;
 mod mark_delivered;
 mod next;
 mod read;
@@ -10,6 +11,8 @@ mod row;
 mod save;
 pub(crate) mod steps;
 mod unacknowledged;
+
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use domain::delivery::{
@@ -25,6 +28,7 @@ use domain::time::Timestamp;
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
+use next::Backlog;
 
 #[async_trait]
 impl DeliveryRepository for PostgresStore {
@@ -34,8 +38,7 @@ impl DeliveryRepository for PostgresStore {
         chat: ChatId,
         now: Timestamp,
     ) -> Result<Option<NextMessage>, StoreError> {
-        let given = (agent, chat, now);
-        self.query(given, |db, (agent, chat, now)| next::next_on(db, *agent, *chat, *now).boxed()).await
+        self.backlogs.next(Backlog { agent, chat, now }).await
     }
 
     async fn list(
@@ -47,7 +50,7 @@ impl DeliveryRepository for PostgresStore {
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError> {
         let given = (agent, chat, filter, order, page);
-        self.read(given, |db, (agent, chat, filter, order, page)| {
+        self.query(given, |db, (agent, chat, filter, order, page)| {
             read::list_on(db, *agent, *chat, *filter, *order, page).boxed()
         })
         .await
@@ -118,6 +121,10 @@ impl DeliveryRepository for PostgresStore {
             announcing,
         );
         read.await.map(|_| ())
+    }
+
+    async fn last_sequences(&self, chats: Vec<ChatId>) -> Result<HashMap<ChatId, Sequence>, StoreError> {
+        self.query(chats, |db, chats| unacknowledged::last_sequences_on(db, chats).boxed()).await
     }
 
     async fn unacknowledged(

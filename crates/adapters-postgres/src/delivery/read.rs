@@ -3,13 +3,12 @@
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::DeliveryFilter;
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId};
 use domain::message::Message;
 use domain::page::{Order, Page, PageRequest};
 
-use crate::chat::load::membership_on;
 use crate::error::Fault;
-use crate::message::load::{Records, part_on, position};
+use crate::message::own_page::{own_page, own_page_on};
 use crate::message::row::status::{FAILED, PROCESSING};
 use crate::run::Db;
 use crate::statement::statement;
@@ -36,16 +35,28 @@ pub(super) async fn list_on(
     order: Order,
     page: &PageRequest,
 ) -> Result<Option<Page<Message>>, Fault> {
-    if membership_on(db, ParticipantId::Agent(agent), chat).await?.is_none() {
-        return Ok(None);
+    let condition = chosen(filter);
+    let (beyond, direction, start) = match order {
+        Order::Ascending => (">", "ASC", 0),
+        Order::Descending => ("<", "DESC", i64::MAX),
+    };
+    let sequences = format!(
+        "SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND {condition} \
+         AND sequence {beyond} ? ORDER BY sequence {direction} LIMIT ? OFFSET ?"
+    );
+    let listed = statement(own_page(&sequences, order))
+        .bind::<SqlUuid, _>(agent.uuid())
+        .bind::<SqlUuid, _>(chat.uuid())
+        .bind::<BigInt, _>(page.slice.after().map_or(start, |after| after.key))
+        .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
+        .bind::<BigInt, _>(page.slice.offset());
+    let mut found = own_page_on(db, agent, chat, page, listed).await?;
+    if page.count
+        && let Some(found) = &mut found
+    {
+        found.total = Some(count_on(db, agent, chat, filter).await?);
     }
-    let total = if page.count { Some(count_on(db, agent, chat, filter).await?) } else { None };
-    let mut sequences = sequences_on(db, agent, chat, filter, order, page).await?;
-    let limit = page.slice.limit() as usize;
-    let more = sequences.len() > limit;
-    sequences.truncate(limit);
-    let (rows, cut) = part_on(db, chat, &sequences, order, Records::Of(agent), page.max_bytes()).await?;
-    Ok(Some(Page::part(rows, more || cut, total, position)))
+    Ok(found)
 }
 
 async fn count_on(mut db: &Db, agent: AgentId, chat: ChatId, filter: DeliveryFilter) -> Result<u64, Fault> {
@@ -55,32 +66,4 @@ async fn count_on(mut db: &Db, agent: AgentId, chat: ChatId, filter: DeliveryFil
     ));
     let counted = counted.bind::<SqlUuid, _>(agent.uuid()).bind::<SqlUuid, _>(chat.uuid());
     Ok(counted.get_result::<i64>(&mut db).await?.cast_unsigned())
-}
-
-/// The sequences of a page's messages in the chat, and one more.
-async fn sequences_on(
-    mut db: &Db,
-    agent: AgentId,
-    chat: ChatId,
-    filter: DeliveryFilter,
-    order: Order,
-    page: &PageRequest,
-) -> Result<Vec<i64>, Fault> {
-    let condition = chosen(filter);
-    let (beyond, direction, start) = match order {
-        Order::Ascending => (">", "ASC", 0),
-        Order::Descending => ("<", "DESC", i64::MAX),
-    };
-    let sequences = statement::<BigInt>(format!(
-        "SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND {condition} \
-         AND sequence {beyond} ? ORDER BY sequence {direction} LIMIT ? OFFSET ?"
-    ));
-    Ok(sequences
-        .bind::<SqlUuid, _>(agent.uuid())
-        .bind::<SqlUuid, _>(chat.uuid())
-        .bind::<BigInt, _>(page.slice.after().map_or(start, |after| after.key))
-        .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
-        .bind::<BigInt, _>(page.slice.offset())
-        .load(&mut db)
-        .await?)
 }

@@ -203,18 +203,20 @@ async fn messages_of_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Vec<Mes
 /// The locked deliveries, each with the settings of its agent.
 type LockedRecords = HashMap<DeliveryKey, (Option<MaxAttempts>, Claims)>;
 
-/// A delivery can be marked without the message's lock, so the records have their own.
+/// A delivery can be marked without the message's lock, so the records have their own. They are locked one after the other,
+/// in the order of their keys. A plan for empty tables would otherwise begin with all deliveries of an agent.
 macro_rules! records {
     ($locked:literal) => {
         concat!(
-            "SELECT messages.id, deliveries.agent_id, \
-             agents.max_attempts, coalesce(agents.exclusive_claims, FALSE) FROM unnest(?, ?) AS wanted (message_id, agent_id) \
-             LEFT JOIN agents ON agents.id = wanted.agent_id \
-             JOIN messages ON messages.id = wanted.message_id \
-             JOIN deliveries ON deliveries.agent_id = wanted.agent_id AND deliveries.chat_id = messages.chat_id \
-             AND deliveries.sequence = messages.sequence \
-             ORDER BY deliveries.agent_id, deliveries.chat_id, deliveries.sequence FOR NO KEY UPDATE OF deliveries",
-            $locked
+            "SELECT locked.message_id, locked.agent_id, agents.max_attempts, coalesce(agents.exclusive_claims, FALSE) FROM (\
+             SELECT wanted.message_id, wanted.agent_id FROM (SELECT given.message_id, given.agent_id, place.chat_id, place.sequence \
+             FROM unnest(?, ?) AS given (message_id, agent_id) CROSS JOIN LATERAL \
+             (SELECT chat_id, sequence FROM messages WHERE messages.id = given.message_id OFFSET 0) AS place \
+             ORDER BY given.agent_id, place.chat_id, place.sequence) AS wanted CROSS JOIN LATERAL (\
+             SELECT FROM deliveries WHERE deliveries.agent_id = wanted.agent_id \
+             AND deliveries.chat_id = wanted.chat_id AND deliveries.sequence = wanted.sequence FOR NO KEY UPDATE",
+            $locked,
+            ") AS delivery OFFSET 0) AS locked LEFT JOIN agents ON agents.id = locked.agent_id"
         )
     };
 }

@@ -1,5 +1,6 @@
 //! Deliveries that no socket has acknowledged.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use diesel::sql_types::{Array, BigInt, Nullable, Timestamptz, Uuid as SqlUuid};
@@ -71,6 +72,17 @@ pub(super) async fn unacknowledged_on(
         }
     }
     Ok(searched)
+}
+
+pub(super) async fn last_sequences_on(
+    mut db: &Db,
+    chats: &[ChatId],
+) -> Result<HashMap<ChatId, Sequence>, Fault> {
+    let rows = statement::<(SqlUuid, BigInt)>("SELECT id, last_sequence FROM chats WHERE id = ANY(?)")
+        .bind::<Array<SqlUuid>, _>(chats.iter().map(|chat| chat.uuid()).collect::<Vec<_>>())
+        .load::<(Uuid, i64)>(&mut db)
+        .await?;
+    Ok(rows.into_iter().map(|(chat, last)| (ChatId::new(chat), Sequence::new(last))).collect())
 }
 
 static WORK: LazyLock<String> = LazyLock::new(|| {

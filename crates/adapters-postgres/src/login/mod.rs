@@ -1,17 +1,21 @@
-//! The store of passwords, sessions, reset tokens, and identities at providers.
+//! The store of passwords, sessions, reset tokens, identities at providers, second factors, and passkeys.
 
 pub(crate) mod identity;
+pub(crate) mod passkey;
 pub(crate) mod password;
+pub(crate) mod second_factor;
 pub(crate) mod session;
 
 use async_trait::async_trait;
 use domain::account::{KeyDigest, User};
-use domain::id::{SessionId, UserId};
+use domain::id::{PasskeyId, SessionId, UserId};
 use domain::login::{
-    EndSessions, Identity, IdentityRecord, IdentityRepository, LinkOutcome, LoginRecord, LoginRepository,
-    NewIdentity, NewReset, NewSession, PasswordHash, PasswordHolder, RefreshRefused, RefreshSession,
-    RefreshedSession, ResetPurpose, ResumeSession, SessionHolder, SessionRecord, SessionRepository,
-    SetPassword, WhichLogin,
+    AddPasskeyOutcome, ChangeSecondFactor, EndSessions, Identity, IdentityRecord, IdentityRepository,
+    LinkOutcome, LoginRecord, LoginRepository, NewIdentity, NewPasskey, NewReset, NewSession, Passkey,
+    PasskeyName, PasskeyRepository, PasswordHash, PasswordHolder, RefreshRefused, RefreshSession,
+    RefreshedSession, RemovePasskeyOutcome, RemovePasskeys, ResetPurpose, ResumeSession, SecondFactor,
+    SecondFactorRepository, SecondProof, SessionHolder, SessionRecord, SessionRepository, SetPassword,
+    UseReset, WhichLogin,
 };
 use domain::organization::Invitation;
 use domain::store::{OnCommit, StoreError};
@@ -68,18 +72,11 @@ impl LoginRepository for PostgresStore {
 
     async fn reset_password(
         &self,
-        token: KeyDigest,
-        password: PasswordHash,
-        now: Timestamp,
+        command: UseReset,
         on_commit: OnCommit<PasswordHolder>,
     ) -> Result<Option<PasswordHolder>, StoreError> {
         let announce = |holder: &PasswordHolder| on_commit.run(holder);
-        let given = (token, password, now);
-        let reset = self.change(
-            given,
-            |db, (token, password, now)| password::reset_on(db, *token, password, *now).boxed(),
-            announce,
-        );
+        let reset = self.change(command, |db, command| password::reset_on(db, command).boxed(), announce);
         Ok(reset.await?.ok())
     }
 
@@ -117,6 +114,71 @@ impl IdentityRepository for PostgresStore {
         );
         let Ok(unlinked) = work.await?;
         Ok(unlinked)
+    }
+}
+
+#[async_trait]
+impl SecondFactorRepository for PostgresStore {
+    async fn find_second_factor(&self, user: UserId) -> Result<Option<SecondFactor>, StoreError> {
+        self.query(user, |db, user| second_factor::find_on(db, *user).boxed()).await
+    }
+
+    async fn change_second_factor(&self, command: ChangeSecondFactor) -> Result<bool, StoreError> {
+        let work = self.change(command, |db, command| second_factor::change_on(db, command).boxed(), |_| ());
+        let Ok(changed) = work.await?;
+        Ok(changed)
+    }
+}
+
+#[async_trait]
+impl PasskeyRepository for PostgresStore {
+    async fn list_passkeys(&self, user: UserId) -> Result<Vec<Passkey>, StoreError> {
+        self.query(user, |db, user| passkey::list_on(db, *user).boxed()).await
+    }
+
+    async fn find_passkey(&self, credential: Vec<u8>) -> Result<Option<Passkey>, StoreError> {
+        self.query(credential, |db, credential| passkey::find_on(db, credential).boxed()).await
+    }
+
+    async fn use_second_proof(
+        &self,
+        user: UserId,
+        proof: SecondProof,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let work = self.change(
+            (user, proof, now),
+            |db, (user, proof, now)| passkey::use_second_proof_on(db, *user, proof, *now).boxed(),
+            |_| (),
+        );
+        let Ok(is_enough) = work.await?;
+        Ok(is_enough)
+    }
+
+    async fn add_passkey(&self, new: NewPasskey) -> Result<AddPasskeyOutcome, StoreError> {
+        let Ok(outcome) = self.change(new, |db, new| passkey::add_on(db, new).boxed(), |_| ()).await?;
+        Ok(outcome)
+    }
+
+    async fn rename_passkey(
+        &self,
+        user: UserId,
+        passkey: PasskeyId,
+        name: PasskeyName,
+    ) -> Result<Option<Passkey>, StoreError> {
+        let work = self.change(
+            (user, passkey, name),
+            |db, (user, passkey, name)| passkey::rename_on(db, *user, *passkey, name).boxed(),
+            |_| (),
+        );
+        let Ok(renamed) = work.await?;
+        Ok(renamed)
+    }
+
+    async fn remove_passkeys(&self, command: RemovePasskeys) -> Result<RemovePasskeyOutcome, StoreError> {
+        let work = self.change(command, |db, command| passkey::remove_on(db, command).boxed(), |_| ());
+        let Ok(outcome) = work.await?;
+        Ok(outcome)
     }
 }
 

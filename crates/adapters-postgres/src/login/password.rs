@@ -11,12 +11,13 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::UserId;
 use domain::login::{
-    LoginRecord, NewReset, PasswordHash, PasswordHolder, ResetPurpose, SetPassword, StoredPassword,
+    LoginRecord, NewReset, PasswordHash, PasswordHolder, ResetPurpose, SetPassword, StoredPassword, UseReset,
     WhichLogin, set_at,
 };
 use domain::time::Timestamp;
 use uuid::Uuid;
 
+use super::second_factor;
 use crate::account::find::user_on;
 use crate::account::row::UserRow;
 use crate::audit;
@@ -107,7 +108,7 @@ pub(super) async fn set_on(
     let ended = Change::TokensEnded { user: user.id, password_set_at };
     change::append_on(db, [ended], password_set_at).await?;
     let holder = PasswordHolder { user, password_set_at };
-    audit::append_on(db, [AuditEntry::password_set(&holder)]).await?;
+    audit::append_on(db, [AuditEntry::password_set(&holder, command.by)]).await?;
     Ok(Ok(holder))
 }
 
@@ -150,17 +151,16 @@ pub(super) async fn find_reset_on(
 }
 
 /// Of two concurrent uses the later one finds the token used.
-pub(super) async fn reset_on(
-    db: &Db,
-    token: KeyDigest,
-    password: &PasswordHash,
-    now: Timestamp,
-) -> Result<Result<PasswordHolder, Nothing>, Fault> {
+pub(super) async fn reset_on(db: &Db, command: &UseReset) -> Result<Result<PasswordHolder, Nothing>, Fault> {
+    let UseReset { token, password, proof, now } = command;
+    let (token, now) = (*token, *now);
     let found = find_reset_on(db, token, ResetPurpose::Password, now).await?;
     let Some(user) = found else { return Ok(Err(Nothing)) };
     lock::users_on(db, &[user]).await?;
-    if find_reset_on(db, token, ResetPurpose::Password, now).await? != Some(user) {
+    if find_reset_on(db, token, ResetPurpose::Password, now).await? != Some(user)
+        || !second_factor::admit_on(db, user, proof, now).await?
+    {
         return Ok(Err(Nothing));
     }
-    set_on(db, &SetPassword { user, password: password.clone(), replaces: None, now }).await
+    set_on(db, &SetPassword { user, password: password.clone(), replaces: None, by: user.into(), now }).await
 }

@@ -16,7 +16,7 @@ use domain::login::{
 use domain::time::Timestamp;
 use uuid::Uuid;
 
-use super::{identity, password};
+use super::{identity, passkey, password, second_factor};
 use crate::account::row::UserRow;
 use crate::audit;
 use crate::change;
@@ -26,7 +26,7 @@ use crate::row::At;
 use crate::run::Db;
 use crate::schema::{api_keys, passwords, resets, sessions, users};
 
-/// The user is locked, so that the password does not change.
+/// The user is locked, so that the password and the second factor do not change.
 pub(super) async fn begin_on(
     mut db: &Db,
     new: &NewSession,
@@ -34,10 +34,16 @@ pub(super) async fn begin_on(
     lock::users_on(db, &[new.user]).await?;
     let user = new.user.uuid();
     let Some(holder) = holder_on(db, user).await? else { return Ok(Ok(None)) };
-    let (mut key, mut expires_at, mut provider) = (None, new.expires_at, None);
+    let (mut key, mut opened_by, mut expires_at, mut provider) = (None, None, new.expires_at, None);
     match &new.proof {
-        SessionProof::Password(proven) if holder.password_set_at == Some(*proven) => {}
-        SessionProof::Password(_) => return Ok(Ok(None)),
+        SessionProof::Password(proven, second) => {
+            // Of two concurrent uses of a code the later one finds it used.
+            if holder.password_set_at != Some(*proven)
+                || !second_factor::admit_on(db, new.user, second, new.now).await?
+            {
+                return Ok(Ok(None));
+            }
+        }
         SessionProof::Key(id) => {
             // Its revocation must find the new session.
             lock::api_keys_on(db, vec![id.uuid()]).await?;
@@ -60,6 +66,13 @@ pub(super) async fn begin_on(
             }
             diesel::delete(resets::table.find(user)).execute(&mut db).await?;
         }
+        SessionProof::Passkey(proof) => {
+            // The user is locked: the passkey stays until the session is stored.
+            if !passkey::use_on(db, proof, new.user, new.now).await? {
+                return Ok(Ok(None));
+            }
+            opened_by = Some(proof.passkey.uuid());
+        }
     }
     diesel::insert_into(sessions::table)
         .values((
@@ -72,6 +85,7 @@ pub(super) async fn begin_on(
             sessions::expires_at.eq(At(expires_at)),
             sessions::is_browser.eq(new.kind == SessionKind::Browser),
             sessions::key_id.eq(key),
+            sessions::passkey_id.eq(opened_by),
             (
                 sessions::issuer.eq(provider.map(|(identity, _)| identity.issuer())),
                 sessions::subject.eq(provider.map(|(identity, _)| identity.subject())),
@@ -126,7 +140,7 @@ pub(super) async fn refresh_on(
         ))
         .execute(&mut db)
         .await?;
-    Ok(Ok(Ok(RefreshedSession { id: session, holder })))
+    Ok(Ok(Ok(RefreshedSession { id: session, expires_at: command.expires_at, holder })))
 }
 
 /// The session is locked, so that it is not continued after its end.
@@ -138,25 +152,31 @@ pub(super) async fn resume_on(
         .filter(sessions::family.eq(command.family.bytes().as_slice()))
         .filter(sessions::expires_at.gt(At(command.now)))
         .filter(sessions::is_browser.eq(true))
-        .select((sessions::id, sessions::user_id, sessions::key_id, sessions::used_at))
+        .select((
+            (sessions::id, sessions::user_id, sessions::key_id),
+            (sessions::used_at, sessions::expires_at, sessions::issuer.is_not_null()),
+        ))
         .for_update()
-        .first::<(Uuid, Uuid, Option<Uuid>, At)>(&mut db)
+        .first::<((Uuid, Uuid, Option<Uuid>), (At, At, bool))>(&mut db)
         .await
         .optional()?;
-    let Some((id, user, key, At(used_at))) = found else { return Ok(Ok(None)) };
+    let Some(((id, user, key), (At(used_at), At(ends_at), is_provided))) = found else { return Ok(Ok(None)) };
+    let mut expires_at = ends_at;
     let Some(holder) = holder_on(db, user).await? else { return Ok(Ok(None)) };
     if used_at <= command.now.minus(RECORDED_EVERY) {
         let expiry = match key {
             Some(key) => expiry_with_on(db, key, command.expires_at, command.now).await?,
+            None if is_provided => Some(ends_at),
             None => Some(command.expires_at),
         };
         let Some(expiry) = expiry else { return Ok(Ok(None)) };
+        expires_at = expiry;
         diesel::update(sessions::table.find(id))
             .set((sessions::used_at.eq(At(command.now)), sessions::expires_at.eq(At(expiry))))
             .execute(&mut db)
             .await?;
     }
-    Ok(Ok(Some(RefreshedSession { id: SessionId::new(id), holder })))
+    Ok(Ok(Some(RefreshedSession { id: SessionId::new(id), expires_at, holder })))
 }
 
 /// The expiry of a session that ends with the key, at most `longest`; `None` if the key is not valid.
@@ -297,7 +317,7 @@ async fn record_ended_on(db: &Db, ended: Vec<Uuid>, now: Timestamp) -> Result<()
     change::append_on(db, ended.into_iter().map(|id| Change::SessionEnded(SessionId::new(id))), now).await
 }
 
-/// Deletes expired sessions. Sockets outlive access tokens, but not the session, so all servers are
+/// Deletes expired sessions, reset tokens, and challenges. Sockets outlive access tokens, but not the session, so all servers are
 /// notified.
 pub(super) async fn forget_on(
     mut db: &Db,
@@ -315,5 +335,6 @@ pub(super) async fn forget_on(
     let old = old.select(resets::user_id).load::<Uuid>(&mut db).await?;
     let still = resets::table.filter(resets::user_id.eq_any(old)).filter(resets::expires_at.le(now));
     let gone = diesel::delete(still).execute(&mut db).await?;
-    Ok(Ok(u32::try_from(count + gone).unwrap_or(u32::MAX)))
+    let challenges = passkey::forget_challenges_on(db, at, limit).await?;
+    Ok(Ok(u32::try_from(count + gone + challenges).unwrap_or(u32::MAX)))
 }

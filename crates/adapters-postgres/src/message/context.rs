@@ -3,15 +3,15 @@
 //! It consists of two lists with an index each: messages that the agent sent, and those addressed
 //! to it. They are merged by sequence; the text of a reminder to the agent itself is in both.
 
+use std::sync::LazyLock;
+
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId};
 use domain::message::Message;
 use domain::page::{Order, Page, PageRequest};
-use futures_util::future::try_join3;
 
-use super::load::{Records, part_on, position};
-use crate::chat::load::membership_on;
+use super::own_page::{own_page, own_page_on};
 use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
@@ -32,40 +32,18 @@ const TOTAL: &str = "SELECT count(*) FROM (\
      SELECT sequence FROM messages WHERE chat_id = ? AND sender_kind = 'Agent' AND sender_id = ? \
      UNION SELECT sequence FROM deliveries WHERE chat_id = ? AND agent_id = ? AND addressed) AS entries";
 
+static PAGE: LazyLock<String> = LazyLock::new(|| own_page(SEQUENCES, Order::Ascending));
+
 pub(super) async fn context_on(
     db: &Db,
     agent: AgentId,
     chat: ChatId,
     page: &PageRequest,
 ) -> Result<Option<Page<Message>>, Fault> {
-    let total = async { if page.count { total_on(db, agent, chat).await.map(Some) } else { Ok(None) } };
-    let membership = membership_on(db, ParticipantId::Agent(agent), chat);
-    // Callers without access are rare, so the reads run concurrently.
-    let (membership, total, mut sequences) =
-        try_join3(membership, total, sequences_on(db, agent, chat, page)).await?;
-    if membership.is_none() {
-        return Ok(None);
-    }
-    let limit = page.slice.limit() as usize;
-    let more = sequences.len() > limit;
-    sequences.truncate(limit);
-    let (rows, cut) =
-        part_on(db, chat, &sequences, Order::Ascending, Records::Of(agent), page.max_bytes()).await?;
-    Ok(Some(Page::part(rows, more || cut, total, position)))
-}
-
-/// The sequences of a page's messages in the chat, and one more.
-async fn sequences_on(
-    mut db: &Db,
-    agent: AgentId,
-    chat: ChatId,
-    page: &PageRequest,
-) -> Result<Vec<i64>, Fault> {
     let behind = page.slice.after().map_or(0, |after| after.key);
     let (limit, offset) = (i64::from(page.slice.limit()) + 1, page.slice.offset());
-    let sequences = statement::<BigInt>(SEQUENCES);
     let reach = limit.saturating_add(offset);
-    let sequences = sequences
+    let listed = statement(PAGE.as_str())
         .bind::<SqlUuid, _>(chat.uuid())
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<BigInt, _>(behind)
@@ -74,9 +52,16 @@ async fn sequences_on(
         .bind::<SqlUuid, _>(chat.uuid())
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<BigInt, _>(behind)
-        .bind::<BigInt, _>(reach);
-    let sequences = sequences.bind::<BigInt, _>(limit).bind::<BigInt, _>(offset);
-    Ok(sequences.load(&mut db).await?)
+        .bind::<BigInt, _>(reach)
+        .bind::<BigInt, _>(limit)
+        .bind::<BigInt, _>(offset);
+    let mut found = own_page_on(db, agent, chat, page, listed).await?;
+    if page.count
+        && let Some(found) = &mut found
+    {
+        found.total = Some(total_on(db, agent, chat).await?);
+    }
+    Ok(found)
 }
 
 async fn total_on(mut db: &Db, agent: AgentId, chat: ChatId) -> Result<u64, Fault> {

@@ -51,7 +51,7 @@ pub(super) async fn erase_texts_on(
     };
     let texts = read.iter().filter(|row| is_own(row)).map(|(id, ..)| MessageId::new(*id)).collect::<Vec<_>>();
     lock::messages_on(db, texts.iter().copied()).await?;
-    let mut erased = 0;
+    let (mut erased, mut grown) = (0, 0);
     for id in texts {
         let Some(message) = message_on(db, chat, id).await? else { continue };
         let Some(changed) = message.erased(&name, step.now) else { continue };
@@ -66,15 +66,16 @@ pub(super) async fn erase_texts_on(
             ))
             .execute(&mut db)
             .await?;
-        diesel::update(chats::table.find(chat.uuid()))
-            .set(chats::content_bytes.eq(chats::content_bytes + (changed.bytes() - message.bytes())))
-            .execute(&mut db)
-            .await?;
+        grown += changed.bytes() - message.bytes();
         search::rewrite_on(db, &changed).await?;
         title::follow_on(db, chat, changed.id, None).await?;
         erased += 1;
     }
     if erased > 0 {
+        diesel::update(chats::table.find(chat.uuid()))
+            .set(chats::content_bytes.eq(chats::content_bytes + grown))
+            .execute(&mut db)
+            .await?;
         audit::append_on(db, [AuditEntry::messages_erased(step.user, chat, erased, step.now)]).await?;
     }
     Ok(Ok(ErasedTexts::Next { after: (chat, last), erased }))

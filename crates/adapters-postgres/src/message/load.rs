@@ -1,9 +1,9 @@
 //! Loads messages with their deliveries: one round trip for a whole page, and another for earlier
 //! attempts, if there are any.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use diesel::dsl::{AsSelect, SqlTypeOf};
+use diesel::dsl::SqlTypeOf;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -11,12 +11,14 @@ use diesel_async::RunQueryDsl;
 use domain::delivery::{Attempt, SHOWN_ERROR_BYTES, shown_error};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, RecordId};
 use domain::message::Message;
-use domain::page::{Order, Position, fitting, weight};
+use domain::page::weight::MESSAGE_BYTES;
+use domain::page::{Order, Position, fitting};
 use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::record_key::{RecordKey, RecordKeys};
 use super::row::{DeliveryRow, MessageRow, SenderHandle, stored_attempt};
+use super::sequences::direction;
 use crate::error::Fault;
 use crate::file::{Attached, fill_on};
 use crate::row::At;
@@ -69,12 +71,14 @@ impl Records {
 }
 
 /// The columns of a [`MessageRow`], before [`SenderHandle`].
-pub(crate) const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
-     metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, \
-     traceparent, foreign_origin, respond_by, attachments";
+pub(crate) const MESSAGE: &str = "messages.id, messages.chat_id, messages.sequence, messages.kind, messages.content, \
+     messages.sender_id, messages.sender_kind, messages.sender_name, messages.mentions, messages.metadata, \
+     messages.created_at, messages.updated_at, messages.cause_id, messages.root_id, messages.hop, \
+     messages.originator_id, messages.originator_kind, messages.ambiguous_cause, messages.traceparent, \
+     messages.foreign_origin, messages.respond_by, messages.attachments";
 
 /// The SQL types of a [`MessageRow`].
-type MessageColumns = SqlTypeOf<AsSelect<MessageRow, Pg>>;
+pub(crate) type MessageColumns = SqlTypeOf<<MessageRow as Selectable<Pg>>::SelectExpression>;
 
 /// The rows of messages by id; `rest` sets the order, and may lock them.
 pub(crate) async fn rows_on(mut db: &Db, ids: Vec<Uuid>, rest: &str) -> Result<Vec<MessageRow>, Fault> {
@@ -129,16 +133,11 @@ pub(crate) async fn part_on(
         return Ok((Vec::new(), false));
     }
     let rows = rows_at_on(db, chat, sequences, order, budget);
-    let (mut rows, mut found) = try_join(rows, records_at_on(db, chat, sequences, records)).await?;
-    let weigh = |row: &MessageRow| {
-        let records = found.get(&row.id.0).into_iter().flatten().map(DeliveryRow::weight).sum::<usize>();
-        row.weight() + records
-    };
-    rows.truncate(fitting(budget, rows.iter().map(weigh)));
-    let kept = rows.iter().map(|row| row.id.0).collect::<HashSet<_>>();
-    found.retain(|id, _| kept.contains(id));
+    let (rows, records) = try_join(rows, records_at_on(db, chat, sequences, records)).await?;
+    let mut rows = with_records(rows, records);
+    rows.truncate(fitting(budget, rows.iter().map(weight_of)));
     let cut = rows.len() < sequences.len();
-    Ok((assembled_on(db, rows, found).await?, cut))
+    Ok((assembled_on(db, rows).await?, cut))
 }
 
 /// The messages of `rows`, in their order.
@@ -150,29 +149,15 @@ pub(crate) async fn messages_on(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let found = records_on(db, rows.iter().map(|row| row.id.0).collect(), records).await?;
-    assembled_on(db, rows, found).await
+    let records = records_on(db, rows.iter().map(|row| row.id.0).collect(), records).await?;
+    assembled_on(db, with_records(rows, records)).await
 }
 
 /// One message of a chat by id, with all delivery records.
 pub(crate) async fn message_on(db: &Db, chat: ChatId, message: MessageId) -> Result<Option<Message>, Fault> {
     let records = records_on(db, vec![message.uuid()], Records::All);
     let (row, records) = try_join(row_on(db, chat, message), records).await?;
-    Ok(assembled_on(db, row, records).await?.pop())
-}
-
-/// The message of a chat with this sequence, with a record of it that was read before.
-pub(crate) async fn with_record_on(
-    mut db: &Db,
-    chat: ChatId,
-    sequence: i64,
-    record: DeliveryRow,
-) -> Result<Option<Message>, Fault> {
-    let wanted =
-        messages::table.filter(messages::chat_id.eq(chat.uuid())).filter(messages::sequence.eq(sequence));
-    let rows = wanted.select(MessageRow::as_select()).load::<MessageRow>(&mut db).await?;
-    let records = rows.iter().map(|row| row.id.0).zip([vec![record]]).collect();
-    Ok(assembled_on(db, rows, records).await?.pop())
+    Ok(assembled_on(db, with_records(row, records)).await?.pop())
 }
 
 async fn row_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Vec<MessageRow>, Fault> {
@@ -180,8 +165,19 @@ async fn row_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Vec<Mes
     Ok(wanted.select(MessageRow::as_select()).load(&mut db).await?)
 }
 
-/// The rows of a part. A row with more than `budget` before it is not read. The weights are those
-/// of [`MessageRow::weight`] without the JSON escapes of the content, so that no row is missed.
+/// The sum of the weights of the rows of `messages` before a row, as a column. The weights are those of
+/// [`MessageRow::weight`] without the JSON escapes of the content, so a part without the rows that have more than its budget
+/// before them misses none.
+pub(super) fn weight_before(order: Order) -> String {
+    format!(
+        "sum({MESSAGE_BYTES} + octet_length(messages.content) + 2 * octet_length(messages.mentions) \
+         + coalesce(octet_length(messages.metadata), 0)) OVER (ORDER BY messages.sequence {} \
+         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before",
+        direction(order)
+    )
+}
+
+/// The rows of a part. A row with more than `budget` before it is not read.
 async fn rows_at_on(
     mut db: &Db,
     chat: ChatId,
@@ -189,24 +185,33 @@ async fn rows_at_on(
     order: Order,
     budget: usize,
 ) -> Result<Vec<MessageRow>, Fault> {
-    let direction = match order {
-        Order::Ascending => "ASC",
-        Order::Descending => "DESC",
-    };
-    let handle = SenderHandle::TEXT;
+    let (handle, before, direction) = (SenderHandle::TEXT, weight_before(order), direction(order));
     let rows = statement::<MessageColumns>(format!(
-        "SELECT {MESSAGE}, {handle} FROM (SELECT messages.*, sum(? + octet_length(content) + 2 * octet_length(mentions) \
-               + coalesce(octet_length(metadata), 0)) \
-               OVER (ORDER BY sequence {direction} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before \
-               FROM messages WHERE chat_id = ? AND sequence = ANY(?)) AS part \
+        "SELECT {MESSAGE}, {handle} FROM (SELECT messages.*, {before} FROM messages \
+             WHERE chat_id = ? AND sequence = ANY(?)) AS messages \
          WHERE coalesce(before, 0) <= ? ORDER BY sequence {direction}"
     ));
     let rows = rows
-        .bind::<Integer, _>(i32::try_from(weight::MESSAGE_BYTES).unwrap_or(0))
         .bind::<SqlUuid, _>(chat.uuid())
         .bind::<Array<BigInt>, _>(sequences)
         .bind::<BigInt, _>(i64::try_from(budget).unwrap_or(i64::MAX));
     Ok(rows.load(&mut db).await?)
+}
+
+/// A message with its delivery records.
+pub(crate) type Recorded = (MessageRow, Vec<DeliveryRow>);
+
+fn with_records(rows: Vec<MessageRow>, mut records: RecordRows) -> Vec<Recorded> {
+    let recorded = |row: MessageRow| {
+        let records = records.remove(&row.id.0).unwrap_or_default();
+        (row, records)
+    };
+    rows.into_iter().map(recorded).collect()
+}
+
+/// The approximate size in an answer.
+pub(super) fn weight_of((row, records): &Recorded) -> usize {
+    row.weight() + records.iter().map(DeliveryRow::weight).sum::<usize>()
 }
 
 /// Delivery records by message id.
@@ -284,30 +289,29 @@ pub(crate) async fn earlier_on(
     Ok(earlier)
 }
 
-/// The messages of `rows` with their records, and these with their attempts.
-async fn assembled_on(
-    db: &Db,
-    rows: Vec<MessageRow>,
-    mut records: RecordRows,
-) -> Result<Vec<Message>, Fault> {
+/// The messages of `rows`, in their order, with the attempts of their records and their files.
+pub(crate) async fn assembled_on(db: &Db, rows: Vec<Recorded>) -> Result<Vec<Message>, Fault> {
     let key = |row: &MessageRow, record: &DeliveryRow| (record.agent_id.0, row.chat_id.0, row.sequence);
     let mut retried = Vec::new();
-    for row in &rows {
-        for record in records.get(&row.id.0).into_iter().flatten() {
+    for (row, records) in &rows {
+        for record in records {
             retried.extend(record.earlier_after().map(|after| (key(row, record), after)));
         }
     }
-    let mut earlier = earlier_on(db, retried.into_iter()).await?;
-    let attached = Attached::of(&rows)?;
-    let with_records = |row: MessageRow| {
-        let records = records.remove(&row.id.0).unwrap_or_default().into_iter().map(|record| {
-            let attempts = earlier.remove(&key(&row, &record));
+    // Several callers may read the same record together.
+    retried.sort_unstable();
+    retried.dedup();
+    let earlier = earlier_on(db, retried.into_iter()).await?;
+    let attached = Attached::of(rows.iter().map(|(row, _)| row))?;
+    let message = |(row, records): Recorded| {
+        let records = records.into_iter().map(|record| {
+            let attempts = earlier.get(&key(&row, &record)).cloned();
             record.into_delivery(attempts.unwrap_or_default())
         });
         let records = records.collect::<Result<Vec<_>, _>>()?;
         row.into_message(records)
     };
-    let mut messages = rows.into_iter().map(with_records).collect::<Result<Vec<_>, _>>()?;
+    let mut messages = rows.into_iter().map(message).collect::<Result<Vec<_>, _>>()?;
     fill_on(db, &mut messages, attached).await?;
     Ok(messages)
 }

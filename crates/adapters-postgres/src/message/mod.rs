@@ -16,6 +16,7 @@ pub(crate) mod load;
 mod locked;
 mod one_statement;
 mod optimistic;
+pub(crate) mod own_page;
 pub(crate) mod record_key;
 mod retention;
 #[path = "../../../sql-rows/message.rs"]
@@ -196,6 +197,7 @@ impl MessageRepository for PostgresStore {
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError> {
         let given = (agent, chat, page);
-        self.read(given, |db, (agent, chat, page)| context::context_on(db, *agent, *chat, page).boxed()).await
+        self.query(given, |db, (agent, chat, page)| context::context_on(db, *agent, *chat, page).boxed())
+            .await
     }
 }

@@ -94,3 +94,36 @@ async fn frequent_statements_are_those_of_the_file() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/query_plans/hot.sql");
     testkit::sql::compare(file.as_ref(), &heard.sql);
 }
+
+/// Texts to an agent at work: sent, marked, asked for, begun, answered, and done; and what is read meanwhile.
+async fn work_through(world: &World, ann: &TestUser, bot: &TestAgent, chat: ChatId) {
+    let (to, viewer) = ([ParticipantId::Agent(bot.id)], ParticipantId::User(ann.id));
+    for text in ["first", "second"] {
+        let message = world.send(ann.caller, chat, text, &to).await.id;
+        world.deliveries.mark_delivered(vec![DeliveryKey { message, agent: bot.id }]).await.unwrap();
+        world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
+        world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Begin).await.unwrap();
+        world.send(bot.caller, chat, "answer", &[viewer]).await;
+        world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Succeed).await.unwrap();
+    }
+    world.accounts.authenticate("thnv_a_unknown").await.unwrap_err();
+}
+
+/// A server plans a statement when it first runs, which may be on empty tables, and keeps the plan until the tables are analysed.
+#[tokio::test]
+async fn what_was_planned_for_empty_tables_reads_little() {
+    let mut watched = Watched::on_empty_tables(Size::wanted()).await;
+    let work = async |watched: &Watched, chat| {
+        work_through(&watched.world, &watched.ann, &watched.bot, chat).await;
+    };
+    let other = watched.world.chat(watched.ann.caller, &[watched.bot.id.into()]).await;
+    work(&watched, other).await;
+    // The tables are filled with deliveries of all messages.
+    watched.client.batch_execute("DELETE FROM deliveries").await.unwrap();
+    watched.fill().await;
+    watched.world.clock.advance(Duration::from_secs(1000));
+    let mut before = watched.read().await;
+    work(&watched, watched.chat).await;
+    watched.note("a text, its attempt, and its answer, twice", 1000, &mut before).await;
+    watched.end();
+}

@@ -5,9 +5,8 @@ SELECT api_key.digest, agent.id, account.id, account.organization_id, coalesce(p
   FROM api_keys AS api_key
   LEFT JOIN agents AS agent
   ON agent.id = api_key.agent_id
-  AND agent.deleted_at IS NULL
   JOIN users AS account
-  ON account.id = coalesce(api_key.user_id, agent.owner_id)
+  ON account.id = CASE WHEN agent.deleted_at IS NULL THEN coalesce(api_key.user_id, agent.owner_id) END
   JOIN organizations AS organization
   ON organization.id = account.organization_id
   LEFT JOIN plans AS plan
@@ -387,7 +386,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING taken.message_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, attachments, (CASE sender_kind WHEN 'User' THEN
+SELECT messages.id, messages.chat_id, messages.sequence, messages.kind, messages.content, messages.sender_id, messages.sender_kind, messages.sender_name, messages.mentions, messages.metadata, messages.created_at, messages.updated_at, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, messages.traceparent, messages.foreign_origin, messages.respond_by, messages.attachments, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -422,43 +421,62 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
   ORDER BY deliveries.agent_id;
 
 -- next message
-SELECT participants.status, coalesce(participants.stopped_at, participants.agent_paused_at, organizations.paused_at) IS NOT NULL, deliveries.sequence, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
-    FROM 1
-    FOR 513)
-  FROM participants
-  JOIN chats
-  ON chats.id = participants.chat_id
-  AND chats.deleted_at IS NULL
-  LEFT JOIN organizations
-  ON organizations.id = chats.organization_id
-  LEFT JOIN LATERAL
-  (SELECT *
+SELECT asked.number, member.status,
+  (SELECT 1
     FROM deliveries
-    WHERE deliveries.agent_id = participants.participant_id
-    AND deliveries.chat_id = participants.chat_id
-    AND coalesce(participants.stopped_at, participants.agent_paused_at, organizations.paused_at) IS NULL
+    WHERE deliveries.agent_id = asked.agent
+    AND deliveries.chat_id = asked.chat
     AND deliveries.processed_at IS NULL
     AND deliveries.dead_at IS NULL
     AND deliveries.addressed
-    AND (deliveries.claimed_until IS NULL OR deliveries.claimed_until <= $1 OR NOT (deliveries.failed_at IS NULL
-        AND deliveries.current_attempt > 0
-        AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)))
-    ORDER BY deliveries.sequence
-    LIMIT 1) AS deliveries
-  ON TRUE
-  WHERE participants.chat_id = $2
-  AND participants.participant_id = $3
-  AND participants.left_at IS NULL;
-SELECT "messages"."id", "messages"."chat_id", "messages"."sequence", "messages"."kind", "messages"."content", "messages"."sender_id", "messages"."sender_kind", "messages"."sender_name", "messages"."mentions", "messages"."metadata", "messages"."created_at", "messages"."updated_at", "messages"."cause_id", "messages"."root_id", "messages"."hop", "messages"."originator_id", "messages"."originator_kind", "messages"."ambiguous_cause", "messages"."traceparent", "messages"."foreign_origin", "messages"."respond_by", "messages"."attachments", (CASE sender_kind WHEN 'User' THEN
+    LIMIT 1) IS NOT NULL
+  FROM unnest($1, $2) WITH ORDINALITY AS asked (agent, chat, number)
+  CROSS JOIN LATERAL
+  (SELECT participants.status
+    FROM participants
+    WHERE participants.chat_id = asked.chat
+    AND participants.participant_id = asked.agent
+    AND participants.left_at IS NULL OFFSET 0) AS member;
+SELECT asked.number, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
+    FROM 1
+    FOR 513), messages.id, messages.chat_id, messages.sequence, messages.kind, messages.content, messages.sender_id, messages.sender_kind, messages.sender_name, messages.mentions, messages.metadata, messages.created_at, messages.updated_at, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, messages.traceparent, messages.foreign_origin, messages.respond_by, messages.attachments, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
     (SELECT handle
       FROM agents
       WHERE agents.id = sender_id) END)
-  FROM "messages"
-  WHERE (("messages"."chat_id" = $1)
-    AND ("messages"."sequence" = $2));
+  FROM unnest($1, $2, $3, $4) AS asked (agent, chat, now, number)
+  CROSS JOIN LATERAL
+  (SELECT participants.participant_id, participants.chat_id
+    FROM participants
+    WHERE participants.chat_id = asked.chat
+    AND participants.participant_id = asked.agent
+    AND participants.left_at IS NULL
+    AND coalesce(participants.stopped_at, participants.agent_paused_at,
+      (SELECT organizations.paused_at
+        FROM chats
+        JOIN organizations
+        ON organizations.id = chats.organization_id
+        WHERE chats.id = participants.chat_id)) IS NULL OFFSET 0) AS member
+  CROSS JOIN LATERAL
+  (SELECT *
+    FROM deliveries
+    WHERE deliveries.agent_id = member.participant_id
+    AND deliveries.chat_id = member.chat_id
+    AND deliveries.processed_at IS NULL
+    AND deliveries.dead_at IS NULL
+    AND deliveries.addressed
+    AND (deliveries.claimed_until IS NULL OR deliveries.claimed_until <= asked.now OR NOT (deliveries.failed_at IS NULL
+        AND deliveries.current_attempt > 0
+        AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)))
+    ORDER BY deliveries.sequence
+    LIMIT 1) AS deliveries
+  CROSS JOIN LATERAL
+  (SELECT *
+    FROM messages
+    WHERE messages.chat_id = deliveries.chat_id
+    AND messages.sequence = deliveries.sequence OFFSET 0) AS messages;
 
 -- begin
 SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
@@ -484,7 +502,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
     AND deliveries.sequence = messages.sequence) AS deliveries
   WHERE messages.id = ANY($1)
   ORDER BY deliveries.agent_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, attachments, (CASE sender_kind WHEN 'User' THEN
+SELECT messages.id, messages.chat_id, messages.sequence, messages.kind, messages.content, messages.sender_id, messages.sender_kind, messages.sender_name, messages.mentions, messages.metadata, messages.created_at, messages.updated_at, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, messages.traceparent, messages.foreign_origin, messages.respond_by, messages.attachments, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -495,18 +513,26 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
   WHERE id = ANY($1)
   ORDER BY id
   FOR NO KEY UPDATE SKIP LOCKED;
-SELECT messages.id, deliveries.agent_id, agents.max_attempts, coalesce(agents.exclusive_claims, FALSE)
-  FROM unnest($1, $2) AS wanted (message_id, agent_id)
+SELECT locked.message_id, locked.agent_id, agents.max_attempts, coalesce(agents.exclusive_claims, FALSE)
+  FROM
+  (SELECT wanted.message_id, wanted.agent_id
+    FROM
+    (SELECT given.message_id, given.agent_id, place.chat_id, place.sequence
+      FROM unnest($1, $2) AS given (message_id, agent_id)
+      CROSS JOIN LATERAL
+      (SELECT chat_id, sequence
+        FROM messages
+        WHERE messages.id = given.message_id OFFSET 0) AS place
+      ORDER BY given.agent_id, place.chat_id, place.sequence) AS wanted
+    CROSS JOIN LATERAL
+    (SELECT
+      FROM deliveries
+      WHERE deliveries.agent_id = wanted.agent_id
+      AND deliveries.chat_id = wanted.chat_id
+      AND deliveries.sequence = wanted.sequence
+      FOR NO KEY UPDATE SKIP LOCKED) AS delivery OFFSET 0) AS locked
   LEFT JOIN agents
-  ON agents.id = wanted.agent_id
-  JOIN messages
-  ON messages.id = wanted.message_id
-  JOIN deliveries
-  ON deliveries.agent_id = wanted.agent_id
-  AND deliveries.chat_id = messages.chat_id
-  AND deliveries.sequence = messages.sequence
-  ORDER BY deliveries.agent_id, deliveries.chat_id, deliveries.sequence
-  FOR NO KEY UPDATE OF deliveries SKIP LOCKED;
+  ON agents.id = locked.agent_id;
 SELECT member.chat_id, member.participant_id, member.status, member.stopped_at IS NOT NULL OR EXISTS
   (SELECT
     FROM chats
@@ -922,65 +948,63 @@ WITH durable AS MATERIALIZED
   ON message.root_id IS NOT NULL OR message.ambiguous_cause OR message.held_by IS NOT NULL;
 
 -- context
-SELECT "participants"."kind", "participants"."role", "participants"."status", "participants"."stopped_at", "participants"."agent_paused_at", "participants"."joined_at", "organizations"."paused_at"
-  FROM (("participants"
-      INNER JOIN "chats"
-      ON ("participants"."chat_id" = "chats"."id"))
-    LEFT OUTER JOIN "organizations"
-    ON ("chats"."organization_id" = "organizations"."id"))
-  WHERE (((("participants"."chat_id" = $1)
-        AND ("participants"."participant_id" = $2))
-      AND ("participants"."left_at" IS NULL))
-    AND ("chats"."deleted_at" IS NULL))
-  LIMIT $3;
-(SELECT sequence
-    FROM messages
-    WHERE chat_id = $1
-    AND sender_kind = 'Agent'
-    AND (sender_id, sequence) > ($2, $3)
-    AND (sender_id, sequence) <= ($4, 9223372036854775807)
-    ORDER BY sender_id, sequence
-    LIMIT $5)
-  UNION
-  (SELECT sequence
-    FROM deliveries
-    WHERE chat_id = $6
-    AND agent_id = $7
-    AND sequence > $8
-    AND addressed
-    ORDER BY sequence
-    LIMIT $9)
-  ORDER BY sequence
-  LIMIT $10 OFFSET $11;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, attachments, (CASE sender_kind WHEN 'User' THEN
-    (SELECT handle
-      FROM users
-      WHERE users.id = sender_id) ELSE
-    (SELECT handle
-      FROM agents
-      WHERE agents.id = sender_id) END)
-  FROM
-  (SELECT messages.*, sum($1 + octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)) OVER
-    (ORDER BY sequence ASC ROWS BETWEEN UNBOUNDED PRECEDING
-      AND 1 PRECEDING) AS before
-    FROM messages
-    WHERE chat_id = $2
-    AND sequence = ANY($3)) AS part
-  WHERE coalesce(before, 0) <= $4
-  ORDER BY sequence ASC;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
-    FROM 1
-    FOR 513)
-  FROM messages
-  CROSS JOIN LATERAL
-  (SELECT *
-    FROM deliveries
-    WHERE deliveries.agent_id = $1
-    AND deliveries.chat_id = messages.chat_id
-    AND deliveries.sequence = messages.sequence OFFSET 0) AS deliveries
-  WHERE messages.chat_id = $2
-  AND messages.sequence = ANY($3)
-  ORDER BY deliveries.agent_id;
+WITH listed AS
+  (SELECT sequence, count(*) OVER () AS number
+    FROM
+    ((SELECT sequence
+        FROM messages
+        WHERE chat_id = $1
+        AND sender_kind = 'Agent'
+        AND (sender_id, sequence) > ($2, $3)
+        AND (sender_id, sequence) <= ($4, 9223372036854775807)
+        ORDER BY sender_id, sequence
+        LIMIT $5)
+      UNION
+      (SELECT sequence
+        FROM deliveries
+        WHERE chat_id = $6
+        AND agent_id = $7
+        AND sequence > $8
+        AND addressed
+        ORDER BY sequence
+        LIMIT $9)
+      ORDER BY sequence
+      LIMIT $10 OFFSET $11) AS page)
+  SELECT part.*
+  FROM participants
+  LEFT JOIN LATERAL
+  (SELECT messages.number, messages.id, messages.chat_id, messages.sequence, messages.kind, messages.content, messages.sender_id, messages.sender_kind, messages.sender_name, messages.mentions, messages.metadata, messages.created_at, messages.updated_at, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, messages.traceparent, messages.foreign_origin, messages.respond_by, messages.attachments, (CASE sender_kind WHEN 'User' THEN
+      (SELECT handle
+        FROM users
+        WHERE users.id = sender_id) ELSE
+      (SELECT handle
+        FROM agents
+        WHERE agents.id = sender_id) END), deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
+      FROM 1
+      FOR 513)
+    FROM
+    (SELECT messages.*, listed.number, sum(800 + octet_length(messages.content) + 2 * octet_length(messages.mentions) + coalesce(octet_length(messages.metadata), 0)) OVER
+      (ORDER BY messages.sequence ASC ROWS BETWEEN UNBOUNDED PRECEDING
+        AND 1 PRECEDING) AS before
+      FROM listed
+      CROSS JOIN LATERAL
+      (SELECT *
+        FROM messages
+        WHERE messages.chat_id = $12
+        AND messages.sequence = listed.sequence OFFSET 0) AS messages) AS messages
+    LEFT JOIN LATERAL
+    (SELECT *
+      FROM deliveries
+      WHERE deliveries.agent_id = $13
+      AND deliveries.chat_id = messages.chat_id
+      AND deliveries.sequence = messages.sequence OFFSET 0) AS deliveries
+    ON TRUE
+    WHERE coalesce(messages.before, 0) <= $14) AS part
+  ON TRUE
+  WHERE participants.chat_id = $15
+  AND participants.participant_id = $16
+  AND participants.left_at IS NULL
+  ORDER BY part.sequence ASC;
 
 -- a page of messages
 SELECT "participants"."chat_id", "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."respond_within", "chats"."max_hops", "chats"."last_sequence"
@@ -999,7 +1023,7 @@ SELECT sequence
   AND sequence < $3
   ORDER BY sequence DESC
   LIMIT $4 OFFSET $5;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, attachments, (CASE sender_kind WHEN 'User' THEN
+SELECT messages.id, messages.chat_id, messages.sequence, messages.kind, messages.content, messages.sender_id, messages.sender_kind, messages.sender_name, messages.mentions, messages.metadata, messages.created_at, messages.updated_at, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, messages.traceparent, messages.foreign_origin, messages.respond_by, messages.attachments, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -1007,13 +1031,13 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
       FROM agents
       WHERE agents.id = sender_id) END)
   FROM
-  (SELECT messages.*, sum($1 + octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)) OVER
-    (ORDER BY sequence DESC ROWS BETWEEN UNBOUNDED PRECEDING
+  (SELECT messages.*, sum(800 + octet_length(messages.content) + 2 * octet_length(messages.mentions) + coalesce(octet_length(messages.metadata), 0)) OVER
+    (ORDER BY messages.sequence DESC ROWS BETWEEN UNBOUNDED PRECEDING
       AND 1 PRECEDING) AS before
     FROM messages
-    WHERE chat_id = $2
-    AND sequence = ANY($3)) AS part
-  WHERE coalesce(before, 0) <= $4
+    WHERE chat_id = $1
+    AND sequence = ANY($2)) AS messages
+  WHERE coalesce(before, 0) <= $3
   ORDER BY sequence DESC;
 SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, deliveries.claimed_until, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use domain::id::Sequence;
 use domain::message::MessageKind;
 use domain::ports::Clock;
-use domain::search::{MessageSearch, SearchKey, SearchPlace, SearchQuery, SearchRepository};
+use domain::search::{INDEXED_AT_ONCE, MessageSearch, SearchKey, SearchPlace, SearchQuery, SearchRepository};
 use domain::time::Timestamp;
 use tokio::time::Instant;
 
@@ -91,8 +91,8 @@ async fn no_entry_outlives_its_message() {
     let first = world.send(ann.caller, one, "first", &[]).await.id;
     world.send(ann.caller, one, "second", &[]).await;
     world.send(ann.caller, other, "third", &[]).await;
-    assert_eq!(store.index_rooms(vec![one, other]).await.unwrap().messages, 3);
-    assert_eq!(store.index_rooms(vec![one, other]).await.unwrap().messages, 0);
+    assert_eq!(store.index_rooms(vec![one, other], INDEXED_AT_ONCE).await.unwrap().messages, 3);
+    assert_eq!(store.index_rooms(vec![one, other], INDEXED_AT_ONCE).await.unwrap().messages, 0);
     world.messages.delete(ann.caller, one, first).await.unwrap();
     assert_eq!(entries(&client).await, 2);
     world.chats.delete(ann.caller, other).await.unwrap();
@@ -104,9 +104,9 @@ async fn no_entry_outlives_its_message() {
     assert_eq!(entries(&client).await, 0);
     // What is left of a room that was indexed before is replaced.
     let again = world.send(ann.caller, one, "again", &[]).await;
-    store.index_rooms(vec![one]).await.unwrap();
+    store.index_rooms(vec![one], INDEXED_AT_ONCE).await.unwrap();
     client.batch_execute("DELETE FROM search_rooms").await.unwrap();
-    assert_eq!(store.index_rooms(vec![one]).await.unwrap().messages, 1, "{again:?}");
+    assert_eq!(store.index_rooms(vec![one], INDEXED_AT_ONCE).await.unwrap().messages, 1, "{again:?}");
     assert_eq!(entries(&client).await, 1);
 }
 
@@ -121,10 +121,10 @@ async fn a_locked_room_is_passed_over() {
     let ann = world.user("ann").await;
     let chat = world.chat(ann.caller, &[]).await;
     let message = world.send(ann.caller, chat, "first", &[]).await.id;
-    store.index_rooms(vec![chat]).await.unwrap();
+    store.index_rooms(vec![chat], INDEXED_AT_ONCE).await.unwrap();
     world.send(ann.caller, chat, "second", &[]).await;
     client.batch_execute("BEGIN; SELECT * FROM search_rooms FOR UPDATE").await.unwrap();
-    let step = store.index_rooms(vec![chat]).await.unwrap();
+    let step = store.index_rooms(vec![chat], INDEXED_AT_ONCE).await.unwrap();
     assert_eq!((step.messages, step.unfinished), (0, vec![chat]));
     let content = domain::message::MessageContent::new("other".to_owned()).unwrap();
     let mut editing = Box::pin(world.messages.edit(ann.caller, chat, message, content));
@@ -132,7 +132,7 @@ async fn a_locked_room_is_passed_over() {
     assert!(waits.is_err(), "the edit does not wait");
     client.batch_execute("COMMIT").await.unwrap();
     editing.await.unwrap();
-    assert_eq!(store.index_rooms(vec![chat]).await.unwrap().messages, 1);
+    assert_eq!(store.index_rooms(vec![chat], INDEXED_AT_ONCE).await.unwrap().messages, 1);
 }
 
 #[tokio::test]

@@ -59,6 +59,8 @@ impl Watched {
             since: Sequence::default(),
             joined_at: Timestamp::from_micros(0),
         });
+        let rooms = (1..=20).map(room).collect();
+        self.costs("newest messages of chats", 60, store.last_sequences(rooms)).await.unwrap();
         self.costs("unacknowledged", 1000, store.unacknowledged(listening.collect(), 8)).await.unwrap();
         self.costs("work on a backlog", 1000, store.backlog_work(bot, chat, Sequence::new(i64::MAX)))
             .await

@@ -68,6 +68,12 @@ pub(super) async fn search_on(db: &Db, search: &MessageSearch) -> Result<Page<Hi
         // The rest of a full span follows.
         if !is_full {
             walk.pass(SearchPlace::new(span.from));
+            // A time without any messages is skipped, or the spans would be too long when messages are reached again.
+            if candidates.is_empty()
+                && let Some(newest) = newest_before_on(db, span.from).await?
+            {
+                walk.pass(SearchPlace::new(newest + 1));
+            }
             spans.lengthen();
         }
     }
@@ -81,6 +87,13 @@ async fn ends_on(mut db: &Db) -> Result<Option<(i64, i64)>, Fault> {
          (SELECT place FROM search_texts ORDER BY place DESC LIMIT 1) AS newest",
     );
     Ok(ends.get_result::<(i64, i64)>(&mut db).await.optional()?)
+}
+
+/// The newest place before this one.
+async fn newest_before_on(mut db: &Db, place: i64) -> Result<Option<i64>, Fault> {
+    let newest =
+        statement::<BigInt>("SELECT place FROM search_texts WHERE place < ? ORDER BY place DESC LIMIT 1");
+    Ok(newest.bind::<BigInt, _>(place).get_result::<i64>(&mut db).await.optional()?)
 }
 
 /// Examines candidates, which are in the order of their places, in small parts.

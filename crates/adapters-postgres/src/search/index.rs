@@ -29,8 +29,12 @@ const ROOMS_AT_ONCE: i64 = 1_000;
 /// The number of entries that are erased at once.
 const ERASED_AT_ONCE: i64 = 500;
 
-pub(super) async fn index_on(mut db: &Db, rooms: &[ChatId]) -> Result<Result<IndexStep, Infallible>, Fault> {
-    let mut batch = IndexBatch::default();
+pub(super) async fn index_on(
+    mut db: &Db,
+    rooms: &[ChatId],
+    most: usize,
+) -> Result<Result<IndexStep, Infallible>, Fault> {
+    let mut batch = IndexBatch::up_to(most);
     for room in rooms {
         let wanted = batch.wanted();
         if wanted == 0 {

@@ -31,8 +31,9 @@ impl SearchRepository for PostgresStore {
         self.read(search, |db, search| find::search_on(db, search).boxed()).await
     }
 
-    async fn index_rooms(&self, rooms: Vec<ChatId>) -> Result<IndexStep, StoreError> {
-        let done = self.change_quietly(rooms, |db, rooms| index::index_on(db, rooms).boxed());
+    async fn index_rooms(&self, rooms: Vec<ChatId>, most: usize) -> Result<IndexStep, StoreError> {
+        let given = (rooms, most);
+        let done = self.change_quietly(given, |db, (rooms, most)| index::index_on(db, rooms, *most).boxed());
         done.await?.map_err(|never: Infallible| match never {})
     }
 

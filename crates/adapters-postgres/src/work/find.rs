@@ -37,6 +37,7 @@ type ItemColumns = (
     Timestamptz,
     Nullable<Timestamptz>,
     Text,
+    Text,
     Bool,
     Bool,
 );

@@ -17,7 +17,7 @@ use crate::change;
 use crate::contact;
 use crate::error::Fault;
 use crate::legal_hold;
-use crate::login::session;
+use crate::login::{passkey, second_factor, session};
 use crate::notification;
 use crate::organization::{invitation, member};
 use crate::push;
@@ -70,6 +70,8 @@ fn erase_on(connection: &mut SqliteConnection, user: &User, command: &DeleteUser
     let id = row::bytes(user.id.uuid());
     diesel::delete(passwords::table.find(&id)).execute(connection)?;
     diesel::delete(identities::table.filter(identities::user_id.eq(&id))).execute(connection)?;
+    second_factor::replace_on(connection, user.id, None)?;
+    passkey::forget_on(connection, user.id)?;
     diesel::delete(resets::table.find(&id)).execute(connection)?;
     invitation::forget_guest_on(connection, user.id)?;
     push::forget_on(connection, ParticipantId::User(user.id))?;

@@ -8,6 +8,7 @@ mod receipts;
 mod row;
 mod unacknowledged;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 
 use async_trait::async_trait;
@@ -98,6 +99,10 @@ impl DeliveryRepository for SqliteStore {
         };
         let _ = self.change(work, |messages| announce(messages, on_commit)).await?;
         Ok(())
+    }
+
+    async fn last_sequences(&self, chats: Vec<ChatId>) -> Result<HashMap<ChatId, Sequence>, StoreError> {
+        self.read(move |connection| unacknowledged::last_sequences_on(connection, &chats)).await
     }
 
     async fn unacknowledged(

@@ -48,9 +48,9 @@ pub(super) fn next_on(
     let Some(own) = membership_on(connection, ParticipantId::Agent(agent), chat)? else {
         return Ok(None);
     };
-    let membership = own.state;
-    if membership.is_halted() {
-        return Ok(Some(NextMessage { membership, message: None }));
+    let status = own.state.status;
+    if own.state.is_halted() {
+        return Ok(Some(NextMessage { status, message: None }));
     }
     // The first of the deliveries that `DeliveryFilter::Open` selects and no worker claims.
     let first = statement!(
@@ -66,7 +66,7 @@ pub(super) fn next_on(
         .optional()?;
     let (mut rows, _) =
         part_on(connection, chat, first.as_slice(), Order::Ascending, Records::Of(agent), PAGE_BYTES)?;
-    Ok(Some(NextMessage { membership, message: rows.pop() }))
+    Ok(Some(NextMessage { status, message: rows.pop() }))
 }
 
 pub(super) fn list_on(

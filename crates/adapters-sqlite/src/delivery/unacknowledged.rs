@@ -1,7 +1,9 @@
 //! Deliveries that no socket has acknowledged.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Nullable};
+use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{BacklogWork, EXAMINED, Listening, Searched, Unacknowledged};
 use domain::id::{AgentId, ChatId, ParticipantId, Sequence};
@@ -12,7 +14,8 @@ use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on};
 use crate::message::row::status::NEW;
-use crate::row;
+use crate::row::{self, Id};
+use crate::statement::statement;
 
 #[derive(QueryableByName)]
 struct Found {
@@ -24,6 +27,19 @@ struct Found {
     sequence: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
     created_at: Option<i64>,
+}
+
+pub(super) fn last_sequences_on(
+    connection: &mut SqliteConnection,
+    chats: &[ChatId],
+) -> Result<HashMap<ChatId, Sequence>, Fault> {
+    let ids = chats.iter().map(|chat| Id(chat.uuid()).hex()).collect::<Vec<_>>();
+    let rows = statement!(
+        "SELECT chats.id, last_sequence FROM json_each(?) AS listed CROSS JOIN chats ON chats.id = unhex(listed.value)"
+        => (Binary, BigInt)
+    );
+    let rows = rows.bind::<Text, _>(row::to_json(&ids)?).load::<(Id, i64)>(connection)?;
+    Ok(rows.into_iter().map(|(Id(chat), last)| (ChatId::new(chat), Sequence::new(last))).collect())
 }
 
 #[derive(QueryableByName)]

@@ -1,7 +1,9 @@
-//! The store of passwords, sessions, reset tokens, and identities at providers.
+//! The store of passwords, sessions, reset tokens, identities at providers, second factors, and passkeys.
 
 pub(crate) mod identity;
+pub(crate) mod passkey;
 pub(crate) mod password;
+pub(crate) mod second_factor;
 pub(crate) mod session;
 
 use std::convert::Infallible;
@@ -9,12 +11,14 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{KeyDigest, User};
-use domain::id::{SessionId, UserId};
+use domain::id::{PasskeyId, SessionId, UserId};
 use domain::login::{
-    EndSessions, Identity, IdentityRecord, IdentityRepository, LinkOutcome, LoginRecord, LoginRepository,
-    NewIdentity, NewReset, NewSession, PasswordHash, PasswordHolder, RefreshRefused, RefreshSession,
-    RefreshedSession, ResetPurpose, ResumeSession, SessionHolder, SessionRecord, SessionRepository,
-    SetPassword, WhichLogin,
+    AddPasskeyOutcome, ChangeSecondFactor, EndSessions, Identity, IdentityRecord, IdentityRepository,
+    LinkOutcome, LoginRecord, LoginRepository, NewIdentity, NewPasskey, NewReset, NewSession, Passkey,
+    PasskeyName, PasskeyRepository, PasswordHash, PasswordHolder, RefreshRefused, RefreshSession,
+    RefreshedSession, RemovePasskeyOutcome, RemovePasskeys, ResetPurpose, ResumeSession, SecondFactor,
+    SecondFactorRepository, SecondProof, SessionHolder, SessionRecord, SessionRepository, SetPassword,
+    UseReset, WhichLogin,
 };
 use domain::organization::Invitation;
 use domain::store::{OnCommit, StoreError};
@@ -74,13 +78,11 @@ impl LoginRepository for SqliteStore {
 
     async fn reset_password(
         &self,
-        token: KeyDigest,
-        password: PasswordHash,
-        now: Timestamp,
+        command: UseReset,
         on_commit: OnCommit<PasswordHolder>,
     ) -> Result<Option<PasswordHolder>, StoreError> {
         let work = move |connection: &mut SqliteConnection| {
-            Ok(password::reset_on(connection, token, password, now)?.ok_or(Nothing))
+            Ok(password::reset_on(connection, command)?.ok_or(Nothing))
         };
         Ok(self.change(work, |holder| on_commit.run(holder)).await?.ok())
     }
@@ -111,6 +113,54 @@ impl IdentityRepository for SqliteStore {
         now: Timestamp,
     ) -> Result<Option<Identity>, StoreError> {
         self.always(move |connection| identity::unlink_on(connection, user, &issuer, now)).await
+    }
+}
+
+#[async_trait]
+impl SecondFactorRepository for SqliteStore {
+    async fn find_second_factor(&self, user: UserId) -> Result<Option<SecondFactor>, StoreError> {
+        self.read(move |connection| second_factor::find_on(connection, user)).await
+    }
+
+    async fn change_second_factor(&self, command: ChangeSecondFactor) -> Result<bool, StoreError> {
+        self.always(move |connection| second_factor::change_on(connection, &command)).await
+    }
+}
+
+#[async_trait]
+impl PasskeyRepository for SqliteStore {
+    async fn list_passkeys(&self, user: UserId) -> Result<Vec<Passkey>, StoreError> {
+        self.read(move |connection| passkey::list_on(connection, user)).await
+    }
+
+    async fn find_passkey(&self, credential: Vec<u8>) -> Result<Option<Passkey>, StoreError> {
+        self.read(move |connection| passkey::find_on(connection, &credential)).await
+    }
+
+    async fn use_second_proof(
+        &self,
+        user: UserId,
+        proof: SecondProof,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.always(move |connection| second_factor::admit_on(connection, user, &proof, now)).await
+    }
+
+    async fn add_passkey(&self, new: NewPasskey) -> Result<AddPasskeyOutcome, StoreError> {
+        self.always(move |connection| passkey::add_on(connection, &new)).await
+    }
+
+    async fn rename_passkey(
+        &self,
+        user: UserId,
+        passkey: PasskeyId,
+        name: PasskeyName,
+    ) -> Result<Option<Passkey>, StoreError> {
+        self.always(move |connection| passkey::rename_on(connection, user, passkey, &name)).await
+    }
+
+    async fn remove_passkeys(&self, command: RemovePasskeys) -> Result<RemovePasskeyOutcome, StoreError> {
+        self.always(move |connection| passkey::remove_on(connection, &command)).await
     }
 }
 

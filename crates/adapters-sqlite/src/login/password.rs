@@ -7,11 +7,12 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::UserId;
 use domain::login::{
-    LoginRecord, NewReset, PasswordHash, PasswordHolder, ResetPurpose, SetPassword, StoredPassword,
+    LoginRecord, NewReset, PasswordHash, PasswordHolder, ResetPurpose, SetPassword, StoredPassword, UseReset,
     WhichLogin, set_at,
 };
 use domain::time::Timestamp;
 
+use super::second_factor;
 use crate::account::find::user_on;
 use crate::account::row::UserRow;
 use crate::audit;
@@ -94,7 +95,7 @@ pub(super) fn set_on(
     let ended = Change::TokensEnded { user: user.id, password_set_at };
     change::append_on(connection, [ended], password_set_at)?;
     let holder = PasswordHolder { user, password_set_at };
-    audit::append_on(connection, [AuditEntry::password_set(&holder)])?;
+    audit::append_on(connection, [AuditEntry::password_set(&holder, command.by)])?;
     Ok(Some(holder))
 }
 
@@ -132,11 +133,12 @@ pub(super) fn find_reset_on(
 
 pub(super) fn reset_on(
     connection: &mut SqliteConnection,
-    token: KeyDigest,
-    password: PasswordHash,
-    now: Timestamp,
+    UseReset { token, password, proof, now }: UseReset,
 ) -> Result<Option<PasswordHolder>, Fault> {
     let found = find_reset_on(connection, token, ResetPurpose::Password, now)?;
     let Some(user) = found else { return Ok(None) };
-    set_on(connection, &SetPassword { user, password, replaces: None, now })
+    if !second_factor::admit_on(connection, user, &proof, now)? {
+        return Ok(None);
+    }
+    set_on(connection, &SetPassword { user, password, replaces: None, by: user.into(), now })
 }

@@ -13,7 +13,7 @@ use domain::login::{
 use domain::time::Timestamp;
 use uuid::Uuid;
 
-use super::{identity, password};
+use super::{identity, passkey, password, second_factor};
 use crate::account::row::UserRow;
 use crate::audit;
 use crate::change;
@@ -34,10 +34,15 @@ pub(super) fn begin_on(
         .get_result::<(UserRow, Option<i64>)>(connection)
         .optional()?;
     let Some((holder, set_at)) = found else { return Ok(None) };
-    let (mut key, mut expires_at, mut provider) = (None, new.expires_at, None);
+    let (mut key, mut opened_by, mut expires_at, mut provider) = (None, None, new.expires_at, None);
     match &new.proof {
-        SessionProof::Password(proven) if set_at == Some(proven.micros()) => {}
-        SessionProof::Password(_) => return Ok(None),
+        SessionProof::Password(proven, second) => {
+            if set_at != Some(proven.micros())
+                || !second_factor::admit_on(connection, new.user, second, new.now)?
+            {
+                return Ok(None);
+            }
+        }
         SessionProof::Key(id) => match expiry_with_on(connection, *id, new.expires_at, new.now)? {
             Some(expiry) => (key, expires_at) = (Some(row::bytes(id.uuid())), expiry),
             None => return Ok(None),
@@ -55,6 +60,12 @@ pub(super) fn begin_on(
             }
             diesel::delete(resets::table.find(&user)).execute(connection)?;
         }
+        SessionProof::Passkey(proof) => {
+            if !passkey::use_on(connection, proof, new.user, new.now)? {
+                return Ok(None);
+            }
+            opened_by = Some(row::bytes(proof.passkey.uuid()));
+        }
     }
     diesel::insert_into(sessions::table)
         .values((
@@ -67,6 +78,7 @@ pub(super) fn begin_on(
             sessions::expires_at.eq(expires_at.micros()),
             sessions::is_browser.eq(new.kind == SessionKind::Browser),
             sessions::key_id.eq(key),
+            sessions::passkey_id.eq(opened_by),
             (
                 sessions::issuer.eq(provider.map(|(identity, _)| identity.issuer())),
                 sessions::subject.eq(provider.map(|(identity, _)| identity.subject())),
@@ -114,7 +126,8 @@ pub(super) fn refresh_on(
             sessions::expires_at.eq(command.expires_at.micros()),
         ))
         .execute(connection)?;
-    Ok(Ok(RefreshedSession { id: session, holder: holder_of(user, Some(set_at))? }))
+    let (holder, expires_at) = (holder_of(user, Some(set_at))?, command.expires_at);
+    Ok(Ok(RefreshedSession { id: session, expires_at, holder }))
 }
 
 fn holder_of(user: UserRow, set_at: Option<i64>) -> Result<SessionHolder, Fault> {
@@ -149,27 +162,37 @@ pub(super) fn resume_on(
         .filter(sessions::is_browser.eq(true))
         .filter(users::disabled_at.is_null())
         .select((
-            (sessions::id, sessions::key_id, sessions::used_at),
+            (
+                sessions::id,
+                sessions::key_id,
+                sessions::used_at,
+                sessions::expires_at,
+                sessions::issuer.is_not_null(),
+            ),
             UserRow::as_select(),
             passwords::changed_at.nullable(),
         ))
-        .get_result::<((Vec<u8>, Option<Vec<u8>>, i64), UserRow, Option<i64>)>(connection)
+        .get_result::<((Vec<u8>, Option<Vec<u8>>, i64, i64, bool), UserRow, Option<i64>)>(connection)
         .optional()?;
-    let Some(((id, key, used_at), user, set_at)) = found else { return Ok(None) };
+    let Some(((id, key, used_at, ends_at, is_provided), user, set_at)) = found else { return Ok(None) };
+    let mut expires_at = row::time(ends_at);
     if row::time(used_at) <= command.now.minus(RECORDED_EVERY) {
         let expiry = match key {
             Some(key) => {
                 let key = ApiKeyId::new(row::uuid(&key)?);
                 expiry_with_on(connection, key, command.expires_at, command.now)?
             }
+            None if is_provided => Some(expires_at),
             None => Some(command.expires_at),
         };
         let Some(expiry) = expiry else { return Ok(None) };
+        expires_at = expiry;
         diesel::update(sessions::table.find(&id))
             .set((sessions::used_at.eq(command.now.micros()), sessions::expires_at.eq(expiry.micros())))
             .execute(connection)?;
     }
-    Ok(Some(RefreshedSession { id: SessionId::new(row::uuid(&id)?), holder: holder_of(user, set_at)? }))
+    let holder = holder_of(user, set_at)?;
+    Ok(Some(RefreshedSession { id: SessionId::new(row::uuid(&id)?), expires_at, holder }))
 }
 
 /// Ends the sessions that these keys have opened; the audit entry of a key's end covers it.
@@ -284,7 +307,7 @@ pub(super) fn delete_on(
     change::append_on(connection, ended.collect::<Result<Vec<_>, Fault>>()?, now)
 }
 
-/// Deletes expired sessions. Sockets outlive access tokens, but not the session, so its end is
+/// Deletes expired sessions, reset tokens, and challenges. Sockets outlive access tokens, but not the session, so its end is
 /// announced.
 pub(super) fn forget_on(connection: &mut SqliteConnection, at: Timestamp, limit: u32) -> Result<u32, Fault> {
     let (now, limit) = (at.micros(), i64::from(limit));
@@ -294,5 +317,6 @@ pub(super) fn forget_on(connection: &mut SqliteConnection, at: Timestamp, limit:
     let old = resets::table.filter(resets::expires_at.le(now)).order(resets::expires_at).limit(limit);
     let old = old.select(resets::user_id).load::<Vec<u8>>(connection)?;
     let gone = diesel::delete(resets::table.filter(resets::user_id.eq_any(old))).execute(connection)?;
-    Ok(u32::try_from(over.len() + gone).unwrap_or(u32::MAX))
+    let challenges = passkey::forget_challenges_on(connection, at, limit)?;
+    Ok(u32::try_from(over.len() + gone + challenges).unwrap_or(u32::MAX))
 }

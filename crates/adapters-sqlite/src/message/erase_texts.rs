@@ -40,7 +40,7 @@ pub(super) fn erase_texts_on(
     let Some((first, last)) = names.get_result(connection).optional()? else { return Ok(ErasedTexts::End) };
     let name = PersonName { first, last }.full();
     let last = read.last().map_or(Sequence::new(i64::MAX), |(_, sequence, ..)| Sequence::new(*sequence));
-    let mut erased = 0;
+    let (mut erased, mut grown) = (0, 0);
     for (id, _, sender, kind, message_kind) in read {
         if sender != user || kind != own || message_kind != MessageKind::Text.as_str() {
             continue;
@@ -57,14 +57,15 @@ pub(super) fn erase_texts_on(
                 messages::updated_at.eq(At(changed.updated_at)),
             ))
             .execute(connection)?;
-        diesel::update(chats::table.find(Id(chat.uuid())))
-            .set(chats::content_bytes.eq(chats::content_bytes + (changed.bytes() - message.bytes())))
-            .execute(connection)?;
+        grown += changed.bytes() - message.bytes();
         search::rewrite_on(connection, &changed)?;
         title::follow_on(connection, chat, changed.id, None)?;
         erased += 1;
     }
     if erased > 0 {
+        diesel::update(chats::table.find(Id(chat.uuid())))
+            .set(chats::content_bytes.eq(chats::content_bytes + grown))
+            .execute(connection)?;
         audit::append_on(connection, [AuditEntry::messages_erased(step.user, chat, erased, step.now)])?;
     }
     Ok(ErasedTexts::Next { after: (chat, last), erased })

@@ -1,4 +1,4 @@
-//! What is told is found however much there is.
+//! The searches for what is to be sent use indexes, however much is stored.
 
 use testkit::notification_walk::walk;
 

@@ -1,7 +1,7 @@
 //! Searches and the index for them run along indexes.
 
 use domain::ports::Clock;
-use domain::search::{MessageSearch, SearchQuery, SearchRepository};
+use domain::search::{INDEXED_AT_ONCE, MessageSearch, SearchQuery, SearchRepository};
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn entries(heard: &mut Overheard) -> (i64, i64) {
 async fn retention_erases_entries() {
     let mut heard = Overheard::open();
     let (_, _, chat, _) = at_work(&heard).await;
-    heard.store.index_rooms(vec![chat]).await.unwrap();
+    heard.store.index_rooms(vec![chat], INDEXED_AT_ONCE).await.unwrap();
     assert_eq!(entries(&mut heard), (2, 2));
     heard.world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
     let (mut walk, now) = (domain::message::Retention::days(Ageing::Texts, 2), heard.world.clock.now());
@@ -47,7 +47,7 @@ async fn searches_run_along_indexes() {
     store.rooms_behind(None).await.unwrap();
     let rooms = ["sqlite_autoindex_chats_1 (id>?)", "sqlite_autoindex_search_rooms_1 (chat_id=?)"];
     expect(&mut heard, "rooms that are behind", &rooms);
-    assert_eq!(store.index_rooms(vec![chat]).await.unwrap().messages, 2);
+    assert_eq!(store.index_rooms(vec![chat], INDEXED_AT_ONCE).await.unwrap().messages, 2);
     expect(&mut heard, "indexing", &["messages_order (chat_id=? AND sequence>? AND sequence<?)"]);
     let viewers = [
         (ParticipantId::User(ann.id), "participants_of_account (chat_id=? AND account_id=?)"),

@@ -19,8 +19,12 @@ const ROOMS_AT_ONCE: i64 = 1_000;
 /// The number of entries that are erased at once.
 const ERASED_AT_ONCE: i64 = 200;
 
-pub(super) fn index_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<IndexStep, Fault> {
-    let mut batch = IndexBatch::default();
+pub(super) fn index_on(
+    connection: &mut SqliteConnection,
+    rooms: &[ChatId],
+    most: usize,
+) -> Result<IndexStep, Fault> {
+    let mut batch = IndexBatch::up_to(most);
     for room in rooms {
         let wanted = batch.wanted();
         if wanted == 0 {

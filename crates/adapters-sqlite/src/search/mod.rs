@@ -34,8 +34,8 @@ impl SearchRepository for SqliteStore {
         self.read(search).await
     }
 
-    async fn index_rooms(&self, rooms: Vec<ChatId>) -> Result<IndexStep, StoreError> {
-        let work = move |connection: &mut SqliteConnection| index::index_on(connection, &rooms).map(Ok);
+    async fn index_rooms(&self, rooms: Vec<ChatId>, most: usize) -> Result<IndexStep, StoreError> {
+        let work = move |connection: &mut SqliteConnection| index::index_on(connection, &rooms, most).map(Ok);
         let done: Result<_, Infallible> = self.change(work, |_| ()).await?;
         done.map_err(|never| match never {})
     }

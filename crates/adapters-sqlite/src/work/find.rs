@@ -36,6 +36,7 @@ type ItemColumns = (
     BigInt,
     Nullable<BigInt>,
     Text,
+    Text,
     Bool,
     Bool,
 );

@@ -62,8 +62,17 @@ impl AccountService {
     /// Creates a user with an API key, in an organization of its own, in a named one, or in one
     /// that it was invited to.
     pub async fn create_user(&self, command: CreateUser) -> Result<CreatedUser, CreateUserError> {
+        self.create_user_as(UserRole::User, command).await
+    }
+
+    /// The same, with a role on the server.
+    pub async fn create_user_as(
+        &self,
+        role: UserRole,
+        command: CreateUser,
+    ) -> Result<CreatedUser, CreateUserError> {
         let key = self.mint_user_key();
-        let new = self.compose_user(command, UserRole::User, &key);
+        let new = self.compose_user(command, role, &key);
         match self.accounts.create_user(new).await? {
             Ok(user) => Ok(CreatedUser { user, key }),
             Err(CreateUserRefused::HandleTaken) => Err(CreateUserError::HandleTaken),

@@ -14,6 +14,25 @@ macro_rules! archived_later {
                     created_at -> Instant,
                     used_at -> Nullable<Instant>,
                 }
+                second_factors (user_id) {
+                    user_id -> Id,
+                    secret -> Bytes,
+                    begun_at -> Instant,
+                    enabled_at -> Nullable<Instant>,
+                    used_step -> Nullable<Integer>,
+                    recovery_codes -> Bytes,
+                }
+                passkeys (id) {
+                    id -> Id,
+                    user_id -> Id,
+                    name -> Text,
+                    credential_id -> Bytes,
+                    public_key -> Bytes,
+                    is_synced -> Flag,
+                    sign_count -> Integer,
+                    created_at -> Instant,
+                    used_at -> Nullable<Instant>,
+                }
                 reminders (id) {
                     id -> Id,
                     chat_id -> Id,

@@ -2,7 +2,7 @@
 
 /// Calls a macro with tables, keys, and [columns](crate::archive::ColumnKind) (`Small`: 32 bits) in order, and `diesel`'s joins.
 /// - `archived`: what an archive contains, referenced tables first.
-/// - `local`: what stays behind: the change log, the tokens of passwords that move, links in notifications, the mark of an
+/// - `local`: what stays behind: the change log, the tokens of passwords that move, challenges to passkeys, links in notifications, the mark of an
 ///   unfinished import, and how far each room is indexed for searches. The index itself, `search_texts`, is not in the list: each store has its own form.
 ///   A new store indexes what was imported.
 /// - `cluster`: how the servers on one store know of each other. The embedded store has a single server, and none of these.
@@ -31,6 +31,11 @@ macro_rules! tables {
                     issuer -> Nullable<Text>,
                     subject -> Nullable<Text>,
                     provider_session -> Nullable<Text>,
+                    passkey_id -> Nullable<Id>,
+                }
+                used_challenges (digest) {
+                    digest -> Bytes,
+                    expires_at -> Instant,
                 }
                 resets (user_id) {
                     user_id -> Id,

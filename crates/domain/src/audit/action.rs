@@ -37,13 +37,13 @@ words! {
         PushSet = "push.set",
         /// A configuration of push notifications was removed by its caller, or by the server, which says why in the detail.
         PushRemoved = "push.removed",
-        /// A user has made a channel of notifications; the detail is its kind, and its host if it has one.
+        /// A user has made a notification channel; the detail is its kind, and its host if it has one.
         NotificationChannelCreated = "notification.channel_created",
-        /// A user has changed a channel of notifications, or has switched it on or off; the detail is its kind.
+        /// A user has changed a notification channel, or has switched it on or off; the detail is its kind.
         NotificationChannelChanged = "notification.channel_changed",
-        /// A user has removed a channel of notifications; the detail is its kind.
+        /// A user has removed a notification channel; the detail is its kind.
         NotificationChannelRemoved = "notification.channel_removed",
-        /// The server has switched a channel of notifications off; the detail is its kind, and the reason.
+        /// The server has switched a notification channel off; the detail is its kind, and the reason.
         NotificationChannelDisabled = "notification.channel_disabled",
         /// An agent was deleted; its keys and memberships ended with it.
         AgentDeleted = "agent.deleted",
@@ -61,6 +61,18 @@ words! {
         PasswordResetIssued = "password.reset_issued",
         /// The operator issued a code with which a user may log in once.
         LoginCodeIssued = "login_code.issued",
+        /// A user turned a second factor on.
+        SecondFactorEnabled = "second_factor.enabled",
+        /// The second factor of a user was removed, by the user or the operator.
+        SecondFactorRemoved = "second_factor.removed",
+        /// A user has used a recovery code; the detail has the number of those that are left.
+        RecoveryCodeUsed = "second_factor.recovery_code_used",
+        /// A user replaced the recovery codes.
+        RecoveryCodesRenewed = "second_factor.recovery_codes_renewed",
+        /// A user added a passkey; the detail is its name.
+        PasskeyAdded = "passkey.added",
+        /// A passkey was removed, by its user or the operator; the detail is its name.
+        PasskeyRemoved = "passkey.removed",
         /// A user was linked to an identity at a provider; the detail is the provider's URL.
         IdentityLinked = "identity.linked",
         /// The link of a user to a provider was removed; the detail is the provider's URL.
@@ -126,10 +138,11 @@ words! {
         ParticipantRoleSet = "participant.role_set",
         /// A participant left a chat.
         ParticipantLeft = "participant.left",
-        /// A user logged in, which opened a session; the detail has the address, and the provider if it was one.
+        /// A user logged in, which opened a session; the detail has the address, and the provider, the second factor, or the
+        /// passkey if there was one.
         LoginSucceeded = "login.succeeded",
-        /// Log-ins with wrong passwords failed, for an account or an unknown name, or log-ins at a provider were refused; the
-        /// detail has their number.
+        /// Log-ins with wrong passwords or codes failed, for an account or an unknown name, or log-ins at a provider or with
+        /// passkeys were refused; the detail has their number.
         LoginFailed = "login.failed",
         /// A refresh token that had been exchanged before was presented; its session ended.
         TokenReused = "session.token_reused",

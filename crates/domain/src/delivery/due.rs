@@ -1,5 +1,7 @@
 //! Finds the deliveries that are due for redelivery.
 
+use std::collections::HashMap;
+
 use super::redelivery::{Listening, RedeliverySchedule};
 use super::service::DeliveryService;
 use crate::id::{AgentId, ChatId, ParticipantId, Sequence};
@@ -45,6 +47,11 @@ impl DeliveryService {
             }
         }
         Ok(all)
+    }
+
+    /// The sequences of the newest messages in these chats.
+    pub async fn last_sequences(&self, chats: Vec<ChatId>) -> Result<HashMap<ChatId, Sequence>, StoreError> {
+        self.deliveries.last_sequences(chats).await
     }
 
     /// The sequence of the newest message in a chat of `agent`.

@@ -19,6 +19,7 @@ mod due;
 mod mark_delivered;
 mod outcome;
 mod port;
+mod quiet_chats;
 mod read;
 mod receipts;
 pub mod redelivery;

@@ -1,12 +1,14 @@
 //! The store of deliveries.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
 use super::claim::{Claim, ClaimLease, Claims, StepTerms};
 use super::receipts::{DeliveryReceipt, ReceiptsRefused};
 use super::redelivery::{BacklogWork, Listening, Searched};
 use super::state::{AttemptNumber, Delivery, FailureText, MaxAttempts, StepRefused};
-use crate::chat::MemberState;
+use crate::chat::ParticipantStatus;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::message::Message;
 use crate::page::{Order, Page, PageRequest};
@@ -34,8 +36,8 @@ pub enum DeliveryFilter {
 /// The next message for an agent in a chat.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NextMessage {
-    /// The state of the agent's membership, which the first visit makes active.
-    pub membership: MemberState,
+    /// The status of the agent's membership, which the first visit makes active.
+    pub status: ParticipantStatus,
     /// The oldest open message that is not claimed, with the agent's own delivery record; `None` if there is none, or if
     /// the agent is stopped.
     pub message: Option<Message>,
@@ -228,6 +230,10 @@ pub trait DeliveryRepository: Send + Sync {
         selected: HasHumanSubscribers,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
+
+    /// The sequences of the newest messages in these chats; deliveries of all messages up to it are seen by whoever
+    /// reads the store afterwards.
+    async fn last_sequences(&self, chats: Vec<ChatId>) -> Result<HashMap<ChatId, Sequence>, StoreError>;
 
     /// Finds the oldest unacknowledged deliveries of each subscription whose messages come after
     /// its `since`, at most `limit` of each; one result for each of `listening`, in its order. None are found for an

@@ -30,7 +30,7 @@ impl DeliveryService {
     ) -> Result<Option<Message>, ReadDeliveriesError> {
         let next = self.deliveries.next(caller.agent, chat, self.clock.now()).await?;
         let next = next.ok_or(ReadDeliveriesError::ChatNotFound)?;
-        if next.membership.status == ParticipantStatus::Inactive {
+        if next.status == ParticipantStatus::Inactive {
             // A store that cannot write still answers reads; the next visit retries.
             let _ = self.chats.activate(caller.agent, chat).await;
         }

@@ -13,12 +13,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
+use super::quiet_chats::QuietChats;
 use crate::id::{AgentId, ChatId, Sequence};
 use crate::time::Timestamp;
 
 /// Identifies one subscription of a socket to a topic during the life of the process: a later
 /// subscription to the same topic has another number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct SubscriptionId(u64);
 
 impl SubscriptionId {
@@ -127,6 +128,7 @@ pub struct RedeliverySchedule {
     subscriptions: HashMap<SubscriptionId, Outstanding>,
     /// The chats of which nothing is done any more in this round.
     retried: HashSet<ChatId>,
+    quiet: QuietChats,
     round: u64,
 }
 
@@ -155,7 +157,8 @@ struct Pushed {
 impl RedeliverySchedule {
     /// An empty schedule.
     pub fn new(policy: RedeliveryPolicy) -> Self {
-        Self { policy, subscriptions: HashMap::new(), retried: HashSet::new(), round: 0 }
+        let (retried, quiet) = (HashSet::new(), QuietChats::default());
+        Self { policy, subscriptions: HashMap::new(), retried, quiet, round: 0 }
     }
 
     /// The policy.
@@ -163,14 +166,37 @@ impl RedeliverySchedule {
         &self.policy
     }
 
-    /// Begins a round in which these chats are searched from their beginning: work in them was retried,
-    /// so what was acknowledged may be new again.
-    pub fn begin_round(&mut self, retried: HashSet<ChatId>) {
+    /// Lets the next round search all chats.
+    pub fn search_all(&mut self) {
+        self.quiet.wake_all();
+    }
+
+    /// Begins a round in which the chats `retried` are searched from their beginning: work in them was retried,
+    /// so what was acknowledged may be new again. The agents of the chats `resumed` play again.
+    pub fn begin_round(&mut self, retried: HashSet<ChatId>, resumed: &HashSet<ChatId>) {
+        for chat in retried.iter().chain(resumed) {
+            self.quiet.wake(*chat);
+        }
         self.retried = retried;
     }
 
-    /// Keeps the subscription in this round.
-    pub fn keep(&mut self, listening: &Listening) {
+    /// Returns whether nothing is found for this subscription, which is kept in this round. `last` is the newest
+    /// message of its chat, read before any search of this round.
+    pub fn is_quiet(&mut self, listening: &Listening, last: Option<Sequence>) -> bool {
+        let is_quiet = self.quiet.contain(listening, last);
+        if is_quiet {
+            self.keep(listening);
+        }
+        is_quiet
+    }
+
+    /// Keeps a subscription in this round that is not searched for, although something may be found.
+    pub fn pass_over(&mut self, listening: &Listening) {
+        self.quiet.busy(listening.chat);
+        self.keep(listening);
+    }
+
+    fn keep(&mut self, listening: &Listening) {
         if let Some(outstanding) = self.subscriptions.get_mut(&listening.subscription) {
             outstanding.round = self.round;
             if self.retried.contains(&listening.chat) {
@@ -192,7 +218,12 @@ impl RedeliverySchedule {
             done_to = outstanding.done_to.unwrap_or(done_to);
             since_join = outstanding.done_since_join.unwrap_or(since_join);
         }
-        let skips_backlog = now < left_until || listening.since <= done_to;
+        let is_done = listening.since <= done_to;
+        let is_left = now < left_until && !is_done;
+        if is_left {
+            self.quiet.busy(listening.chat);
+        }
+        let skips_backlog = is_left || is_done;
         Listening { since: if skips_backlog { since_join.max(done_to) } else { done_to }, ..listening }
     }
 
@@ -205,6 +236,7 @@ impl RedeliverySchedule {
     pub fn end_round(&mut self) {
         let round = self.round;
         self.subscriptions.retain(|_, outstanding| outstanding.round == round);
+        self.quiet.end_round();
         self.round += 1;
     }
 
@@ -219,6 +251,10 @@ impl RedeliverySchedule {
         now: Timestamp,
     ) -> Vec<Sequence> {
         let (subscription, found) = (met.subscription, &searched.found);
+        let examined = searched.examined_to.map_or(0, |to| to.get().saturating_sub(met.since.get()));
+        if !found.is_empty() || examined >= i64::from(EXAMINED) {
+            self.quiet.busy(met.chat);
+        }
         let window = &found[..found.len().min(self.policy.in_flight as usize)];
         let mut skipped_to = met.since;
         if let Some(outstanding) = self.subscriptions.get_mut(&subscription) {

@@ -4,14 +4,15 @@ use super::confirm::ConfirmError;
 use super::log_in::LoggedIn;
 use super::password::Password;
 use super::port::{PasswordHolder, SessionKind, SessionProof, SetPassword};
+use super::second_factor::SecondProof;
 use super::service::LoginService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::store::OnCommit;
 
 impl LoginService {
-    /// Sets another password for a caller who knows the current one. Keys stay valid; sessions and
-    /// tokens end.
+    /// Sets another password for a caller who knows the current one. Keys and the second factor stay valid;
+    /// sessions and tokens end.
     pub async fn change_password(
         &self,
         caller: UserCaller,
@@ -19,13 +20,13 @@ impl LoginService {
         new: Password,
     ) -> Result<LoggedIn, ConfirmError> {
         self.check_passwords()?;
-        let known = self.prove(caller, current).await?;
+        let (_, known) = self.prove(caller, current).await?;
         let password = self.hasher.hash(new).await?;
         let (user, replaces, now) = (caller.user, Some(known.set_at), self.clock.now());
-        let command = SetPassword { user, password, replaces, now };
+        let command = SetPassword { user, password, replaces, by: user.into(), now };
         let holder = self.logins.set_password(command, self.announce_end()).await?;
         let holder = holder.ok_or(ConfirmError::Wrong)?;
-        let proof = SessionProof::Password(holder.password_set_at);
+        let proof = SessionProof::Password(holder.password_set_at, SecondProof::Exempt);
         self.begin(user, proof, SessionKind::Program, None).await?.ok_or(ConfirmError::Wrong)
     }
 

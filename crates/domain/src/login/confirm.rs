@@ -7,7 +7,7 @@ use super::federation::PasswordsOff;
 use super::password::{HasherBusy, Password, PasswordCheck};
 use super::port::{StoredPassword, WhichLogin};
 use super::service::LoginService;
-use crate::account::PresentedSession;
+use crate::account::{PresentedSession, User};
 use crate::caller::UserCaller;
 use crate::store::StoreError;
 
@@ -57,14 +57,16 @@ impl LoginService {
         &self,
         caller: UserCaller,
         current: Password,
-    ) -> Result<StoredPassword, ConfirmError> {
+    ) -> Result<(User, StoredPassword), ConfirmError> {
         let found = self.logins.find_login(WhichLogin::User(caller.user)).await?;
-        let known = found.and_then(|found| found.password);
+        let (user, known) = found.map_or((None, None), |found| (Some(found.user), found.password));
         let verdict = self.hasher.verify(current, known.as_ref().map(|known| known.hash.clone())).await?;
-        let (Some(known), PasswordCheck::Right | PasswordCheck::RightButOutdated) = (known, verdict) else {
+        let (Some(user), Some(known), PasswordCheck::Right | PasswordCheck::RightButOutdated) =
+            (user, known, verdict)
+        else {
             self.note_failure(FailedLogin::of(Some(caller.user), None));
             return Err(ConfirmError::Wrong);
         };
-        Ok(known)
+        Ok((user, known))
     }
 }

@@ -16,21 +16,34 @@ use crate::tally::{Reportable, Tally};
 /// counted together.
 const MAX_REPORTED: usize = 100;
 
-/// A wrong password, or a refused log-in at a provider.
+/// A wrong password or code, or a refused passkey or log-in at a provider.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FailedLogin {
     /// The account; `None` for an unknown name, which is stored nowhere.
     pub user: Option<UserId>,
     /// The address of the client.
     pub address: Option<IpAddr>,
-    /// The provider; `None` for a password.
-    pub provider: Option<ProviderName>,
+    /// What was refused.
+    pub refused: Refused,
+}
+
+/// What was refused in a failed log-in.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Refused {
+    /// The password.
+    Password,
+    /// The code of the second factor; the password was right.
+    Code,
+    /// A passkey.
+    Passkey,
+    /// The answer of this provider.
+    Provider(ProviderName),
 }
 
 impl FailedLogin {
     /// A wrong password.
     pub const fn of(user: Option<UserId>, address: Option<IpAddr>) -> Self {
-        Self { user, address, provider: None }
+        Self { user, address, refused: Refused::Password }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::failures::FailedLogin;
+use super::failures::{FailedLogin, Refused};
 use super::federation::{KeptLogIn, LOG_IN_LIFETIME, Provider, ProviderFault};
 use super::identity::{
     ClaimRule, FirstLogIn, Identity, NotAdmitted, ProvidedEmail, ProvidedIdentity, candidates,
@@ -13,7 +13,7 @@ use super::return_path::ReturnPath;
 use super::service::LoginService;
 use crate::account::{CreateUser, CreateUserRefused, InitialOrganization, NewUser, User, UserRole};
 use crate::audit::Actor;
-use crate::organization::{AcceptError, Authority, OrganizationRole, SetRoleError};
+use crate::organization::{AcceptError, OrganizationRole, SetRoleError};
 use crate::page::{PageRequest, Slice};
 use crate::plan::{Organization, OrganizationName};
 use crate::store::StoreError;
@@ -32,12 +32,18 @@ pub struct ProviderLogIn<'a> {
     pub address: Option<IpAddr>,
 }
 
-/// A session of somebody whom a provider has authenticated.
+/// A session that was opened with an identity provider.
 pub struct LoggedInByProvider {
     /// The session.
     pub open: LoggedIn,
     /// Why the user does not have the organization and role of the configuration.
     pub not_placed: Option<String>,
+}
+
+/// Where a rule brings people.
+struct Home {
+    organization: Organization,
+    role: OrganizationRole,
 }
 
 /// The reason why nobody was logged in.
@@ -119,7 +125,7 @@ impl LoginService {
         Ok((begun.url, KeptLogIn { pending: begun.pending, return_to, expires_at }))
     }
 
-    /// Opens a session of a browser for somebody whom a provider has authenticated. Refusals count as failed log-ins.
+    /// Opens a browser session for a person whom a provider has authenticated. Refusals count as failed log-ins.
     pub async fn log_in_at_provider(
         &self,
         command: ProviderLogIn<'_>,
@@ -127,8 +133,8 @@ impl LoginService {
         let provider = self.provider(command.provider)?;
         let done = self.complete(provider, &command).await;
         if done.as_ref().is_err_and(ProviderLogInError::is_refusal) {
-            let (name, address) = (Some(provider.name.clone()), command.address);
-            self.note_failure(FailedLogin { user: None, address, provider: name });
+            let refused = Refused::Provider(provider.name.clone());
+            self.note_failure(FailedLogin { refused, ..FailedLogin::of(None, command.address) });
         }
         done
     }
@@ -145,16 +151,22 @@ impl LoginService {
         }
         let person = provider.client.finish(&kept.pending, command.code).await?;
         let rule = provider.policy.admit(&person.claims)?;
-        let user = self.account_of(provider, &person, rule).await?;
+        let home = match rule {
+            Some(rule) => Some(self.home_of(rule).await?),
+            None => None,
+        };
+        let user = self.account_of(provider, &person, home.as_ref()).await?;
         if user.disabled_at.is_some() {
             return Err(ProviderLogInError::Disabled);
         }
-        let not_placed = match rule {
-            Some(rule) => self.place(&user, rule).await?,
+        let not_placed = match home {
+            Some(Ok(home)) => self.place(&user, &home, person.identity.issuer()).await?,
+            Some(Err(reason)) => Some(reason),
             None => None,
         };
         let proof = SessionProof::Identity(person.identity, person.session);
-        let open = self.begin(user.id, proof, SessionKind::Browser, command.address).await?;
+        let (kind, lifetime) = (SessionKind::Browser, provider.session_lifetime);
+        let open = self.begin_for(lifetime, user.id, proof, kind, command.address).await?;
         let open = open.ok_or(ProviderLogInError::Disabled)?;
         Ok(LoggedInByProvider { open, not_placed })
     }
@@ -164,24 +176,36 @@ impl LoginService {
         &self,
         provider: &Provider,
         person: &ProvidedIdentity,
-        rule: Option<&ClaimRule>,
+        home: Option<&Result<Home, String>>,
     ) -> Result<User, ProviderLogInError> {
         if let Some(user) = self.logins.find_identity(person.identity.clone()).await? {
             return Ok(user);
         }
+        match self.first_account_of(provider, person, home).await {
+            // Another log-in of the same person may have been faster, and holds the address.
+            Err(refused @ ProviderLogInError::NotAdmitted(_)) => {
+                self.logins.find_identity(person.identity.clone()).await?.ok_or(refused)
+            }
+            decided => decided,
+        }
+    }
+
+    /// The account of a person whose identity is not linked.
+    async fn first_account_of(
+        &self,
+        provider: &Provider,
+        person: &ProvidedIdentity,
+        home: Option<&Result<Home, String>>,
+    ) -> Result<User, ProviderLogInError> {
         let email = person.claims.email(&provider.policy);
-        let organization = match rule {
-            Some(rule) => Some(self.organization_of(rule).await?.map_err(|_| NotAdmitted::NoOrganization)?),
-            None => None,
-        };
+        let home = home.map(|home| home.as_ref().map_err(|_| NotAdmitted::NoOrganization)).transpose()?;
         let holder = match &email {
             Some(email) => self.logins.find_login(WhichLogin::Email(email.address.clone())).await?,
             None => None,
         };
         // A provider vouches for people of the organization that it is for, and for no operator.
         let is_strange = |user: &User| {
-            user.role != UserRole::User
-                || organization.as_ref().is_some_and(|organization| organization.id != user.organization)
+            user.role != UserRole::User || home.is_some_and(|home| home.organization.id != user.organization)
         };
         let decided = provider.policy.decide(email.as_ref(), holder.as_ref().map(|found| found.user.id))?;
         let made = match (decided, holder, email) {
@@ -196,30 +220,22 @@ impl LoginService {
                 let new = NewIdentity { identity: person.identity.clone(), user, by, now: self.clock.now() };
                 (self.logins.link_identity(new).await? == LinkOutcome::Linked).then_some(holder.user)
             }
-            (FirstLogIn::Create, _, Some(email)) => {
-                let home = organization.as_ref().zip(rule.map(|rule| rule.role));
-                self.create_for(person, home, email).await?
-            }
+            (FirstLogIn::Create, _, Some(email)) => self.create_for(person, home, email).await?,
             (FirstLogIn::Link(_) | FirstLogIn::Create, ..) => None,
         };
-        if let Some(user) = made {
-            return Ok(user);
-        }
-        // Another log-in of the same person may have been faster.
-        let found = self.logins.find_identity(person.identity.clone()).await?;
-        found.ok_or_else(|| NotAdmitted::EmailTaken.into())
+        made.ok_or_else(|| NotAdmitted::EmailTaken.into())
     }
 
     /// Creates an account; `None` if the identity or the address was taken meanwhile.
     async fn create_for(
         &self,
         person: &ProvidedIdentity,
-        home: Option<(&Organization, OrganizationRole)>,
+        home: Option<&Home>,
         email: ProvidedEmail,
     ) -> Result<Option<User>, ProviderLogInError> {
-        let home = home.map(|(organization, role)| {
+        let home = home.map(|Home { organization, role }| {
             let name = OrganizationName::new(&organization.name);
-            name.map(|name| InitialOrganization::Named(name, role)).map_err(|_| NotAdmitted::NoOrganization)
+            name.map(|name| InitialOrganization::Named(name, *role)).map_err(|_| NotAdmitted::NoOrganization)
         });
         let home = home.transpose()?.unwrap_or(InitialOrganization::Own);
         let email = email.address;
@@ -249,39 +265,36 @@ impl LoginService {
         Ok(None)
     }
 
-    /// The organization of a rule, or why nobody can enter it by the rule. The operator creates organizations and their
-    /// first admins: the first member of an organization becomes its admin, whatever the rule says.
-    async fn organization_of(&self, rule: &ClaimRule) -> Result<Result<Organization, String>, StoreError> {
-        let Some(found) = self.organizations.find(rule.organization.clone()).await? else {
+    /// Where a rule brings people, or why it brings nobody there. The operator creates organizations and their first admins:
+    /// the first member of an organization becomes its admin, whatever the rule says.
+    async fn home_of(&self, rule: &ClaimRule) -> Result<Result<Home, String>, StoreError> {
+        let Some(organization) = self.organizations.find(rule.organization.clone()).await? else {
             return Ok(Err("the organization of the rule does not exist".to_owned()));
         };
         let one = PageRequest { slice: Slice::Numbered { number: 1, size: 1 }, count: false };
-        let is_empty = self.organizations.list_members(found.id, one).await?.rows.is_empty();
+        let is_empty = self.organizations.list_members(organization.id, one).await?.rows.is_empty();
         Ok(if is_empty && rule.role != OrganizationRole::Admin {
-            Err(format!("the organization '{}' has no admin yet", found.name))
+            Err(format!("the organization '{}' has no admin yet", organization.name))
         } else {
-            Ok(found)
+            Ok(Home { organization, role: rule.role })
         })
     }
 
     /// Gives a user the organization and the role of a rule. Returns why that was not possible: the user stays where they
     /// are then.
-    async fn place(&self, user: &User, rule: &ClaimRule) -> Result<Option<String>, StoreError> {
-        let id = match self.organization_of(rule).await? {
-            Ok(found) => found.id,
-            Err(reason) => return Ok(Some(reason)),
-        };
+    async fn place(&self, user: &User, home: &Home, issuer: &str) -> Result<Option<String>, StoreError> {
+        let (id, role) = (home.organization.id, home.role);
         if user.organization != id {
-            return match self.organizations.move_user(user.id, id, rule.role).await {
+            return match self.organizations.move_by_claims(user.id, id, role, issuer).await {
                 Ok(_) => Ok(None),
                 Err(AcceptError::Enter(crate::organization::EnterError::Store(error))) => Err(error),
                 Err(refused) => Ok(Some(refused.to_string())),
             };
         }
-        if user.organization_role == rule.role {
+        if user.organization_role == role {
             return Ok(None);
         }
-        match self.organizations.set_role(Authority::Operator(id), user.id, rule.role).await {
+        match self.organizations.set_role_by_claims(id, user.id, role, issuer).await {
             Ok(_) => Ok(None),
             Err(SetRoleError::Store(error)) => Err(error),
             Err(refused) => Ok(Some(refused.to_string())),

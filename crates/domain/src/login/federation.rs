@@ -94,9 +94,6 @@ pub struct EndedAtProvider {
 /// An identity provider (OpenID Connect).
 #[async_trait]
 pub trait IdentityProvider: Send + Sync {
-    /// The issuer that its identities have.
-    fn issuer(&self) -> &str;
-
     /// Begins a log-in.
     async fn begin(&self) -> Result<BegunLogIn, ProviderFault>;
 
@@ -116,6 +113,8 @@ pub struct Provider {
     pub label: String,
     /// What its people may do.
     pub policy: ProviderPolicy,
+    /// How long a session lasts, even if it is in use. People who lose their account at the provider are logged out then.
+    pub session_lifetime: Duration,
     /// The provider.
     pub client: Arc<dyn IdentityProvider>,
 }

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 
 use super::federation::EndedAtProvider;
 use super::identity::{Identity, IdentityRecord};
+use super::passkey::{PasskeyRepository, PasskeyUse};
 use super::password::PasswordHash;
+use super::second_factor::{SecondFactorRepository, SecondProof};
 use crate::account::{KeyDigest, NewUser, User, UserHandle};
 use crate::audit::Actor;
 use crate::id::{ApiKeyId, SessionId, UserId};
@@ -66,14 +68,19 @@ pub struct SessionHolder {
 /// The proof with which a session opens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SessionProof {
-    /// The password that was set at this time, if it is still the user's.
-    Password(Timestamp),
+    /// The password that was set at this time, if it is still the user's, and what is proved besides, if that is still
+    /// enough. A code is used up.
+    Password(Timestamp, SecondProof),
     /// This API key of the user, if it is still valid. The session ends with the key.
     Key(ApiKeyId),
-    /// This identity of the user, if it is still linked, with the provider's session.
+    /// This identity of the user, if it is still linked, with the provider's session. Continuing the session does not
+    /// prolong it.
     Identity(Identity, Option<String>),
     /// The log-in code of the user with this digest, if it is still valid. It is used up.
     Code(KeyDigest),
+    /// This passkey of the user, if it is still stored and the answer is newer than the last one. The challenge is used up.
+    /// The session ends with the passkey.
+    Passkey(PasskeyUse),
 }
 
 /// The client of a session, which decides how it continues.
@@ -135,7 +142,7 @@ pub struct RefreshSession {
 pub struct ResumeSession {
     /// The digest of its token.
     pub family: KeyDigest,
-    /// The new expiry, unless its key expires earlier.
+    /// The new expiry, unless its key expires earlier, or a provider's log-in has opened it.
     pub expires_at: Timestamp,
     /// The current time.
     pub now: Timestamp,
@@ -146,6 +153,8 @@ pub struct ResumeSession {
 pub struct RefreshedSession {
     /// The id.
     pub id: SessionId,
+    /// When it ends unless it is used again, or in any case.
+    pub expires_at: Timestamp,
     /// The holder.
     pub holder: SessionHolder,
 }
@@ -208,6 +217,21 @@ pub struct SetPassword {
     /// The time of the password that this one replaces; nothing happens if that has changed. `None`
     /// for any.
     pub replaces: Option<Timestamp>,
+    /// Who sets it.
+    pub by: Actor,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+/// A password to be set with a reset token, which is used up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UseReset {
+    /// The token.
+    pub token: KeyDigest,
+    /// The hash of the new password.
+    pub password: PasswordHash,
+    /// What the user has proved besides. A code is used up.
+    pub proof: SecondProof,
     /// The current time.
     pub now: Timestamp,
 }
@@ -320,13 +344,15 @@ pub trait SessionRepository: Send + Sync {
         on_commit: OnCommit<Vec<SessionId>>,
     ) -> Result<Vec<SessionId>, StoreError>;
 
-    /// Deletes up to `limit` expired sessions and reset tokens each; returns the number of both.
+    /// Deletes up to `limit` expired sessions, reset tokens, and used challenges each; returns the number of all.
     async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError>;
 }
 
-/// Passwords, sessions, reset tokens, and identities.
+/// Passwords, sessions, reset tokens, identities, second factors, and passkeys.
 #[async_trait]
-pub trait LoginRepository: SessionRepository + IdentityRepository {
+pub trait LoginRepository:
+    SessionRepository + IdentityRepository + SecondFactorRepository + PasskeyRepository
+{
     /// A user with the password; `None` if there is no such user.
     async fn find_login(&self, which: WhichLogin) -> Result<Option<LoginRecord>, StoreError>;
 
@@ -353,12 +379,11 @@ pub trait LoginRepository: SessionRepository + IdentityRepository {
         now: Timestamp,
     ) -> Result<Option<UserId>, StoreError>;
 
-    /// Like [`Self::set_password`], for a valid reset token, which is used up. Returns its user.
+    /// Like [`Self::set_password`], for a valid reset token, which is used up. Returns its user; `None` if the token is not
+    /// valid, or what the user has proved is no longer enough.
     async fn reset_password(
         &self,
-        token: KeyDigest,
-        password: PasswordHash,
-        now: Timestamp,
+        command: UseReset,
         on_commit: OnCommit<PasswordHolder>,
     ) -> Result<Option<PasswordHolder>, StoreError>;
 

@@ -4,6 +4,7 @@ use super::federation::PasswordsOff;
 use super::log_in::LoggedIn;
 use super::password::{HasherBusy, Password};
 use super::port::{SessionKind, SessionProof};
+use super::second_factor::SecondProof;
 use super::service::LoginService;
 use crate::account::{
     CreateUser, CreateUserRefused, InitialOrganization, NewUser, PersonName, UserHandle, UserRole,
@@ -103,7 +104,7 @@ impl LoginService {
         new.password = Some(password);
         match self.users.create_user(new).await? {
             Ok(user) => {
-                let proof = SessionProof::Password(user.created_at);
+                let proof = SessionProof::Password(user.created_at, SecondProof::None);
                 let open = self.begin(user.id, proof, kind, None).await?;
                 open.ok_or(RegisterUserError::Overtaken)
             }

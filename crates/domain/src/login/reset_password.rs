@@ -3,12 +3,15 @@
 
 use std::time::Duration;
 
+use super::failures::FailedLogin;
 use super::federation::PasswordsOff;
 use super::log_in::LoggedIn;
 use super::password::{HasherBusy, Password};
-use super::port::{ResetPurpose, SessionKind, SessionProof};
+use super::port::{ResetPurpose, SessionKind, SessionProof, UseReset};
+use super::second_factor::{CodeError, SecondProof, TypedCode};
 use super::service::LoginService;
-use crate::account::{KeyKind, User, UserHandle};
+use crate::account::{KeyDigest, KeyKind, User, UserHandle};
+use crate::id::UserId;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -24,6 +27,19 @@ pub struct IssuedReset {
     pub token: String,
     /// The expiry.
     pub expires_at: Timestamp,
+}
+
+/// The use of a reset token. It holds secrets, so it is never shown.
+#[derive(Clone)]
+pub struct ResetPassword {
+    /// The secret text.
+    pub token: String,
+    /// The new password.
+    pub new: Password,
+    /// The code of the second factor, if it is given.
+    pub code: Option<TypedCode>,
+    /// The client.
+    pub kind: SessionKind,
 }
 
 /// The reason why no reset token was issued.
@@ -46,6 +62,9 @@ pub enum ResetPasswordError {
     /// The token is unknown, used, or expired.
     #[error("the reset token is not valid")]
     Unknown,
+    /// The code is not accepted. The token stays valid.
+    #[error(transparent)]
+    Code(#[from] CodeError),
     /// Nobody can log in with a password.
     #[error(transparent)]
     PasswordsOff(#[from] PasswordsOff),
@@ -64,24 +83,43 @@ impl LoginService {
         self.issue(handle, ResetPurpose::Password, KeyKind::Reset, RESET_LIFETIME).await
     }
 
-    /// Sets a password and opens a session. Nothing is hashed for an invalid token.
+    /// Sets a password and opens a session. Nothing is hashed for an invalid token, and without a code if the account has
+    /// a second factor.
     pub async fn reset_password(
         &self,
         token: &str,
         new: Password,
         kind: SessionKind,
     ) -> Result<LoggedIn, ResetPasswordError> {
+        let command = ResetPassword { token: token.to_owned(), new, code: None, kind };
+        self.reset_password_if(command, |_| true).await
+    }
+
+    /// Like [`Self::reset_password`], with a code that is compared only if `may_try_code` allows it.
+    pub async fn reset_password_if(
+        &self,
+        command: ResetPassword,
+        may_try_code: impl FnOnce(UserId) -> bool,
+    ) -> Result<LoggedIn, ResetPasswordError> {
         self.check_passwords()?;
-        let token = self.mint.digest(token);
-        let found = self.logins.find_reset(token, ResetPurpose::Password, self.clock.now()).await?;
-        if found.is_none() {
-            return Err(ResetPasswordError::Unknown);
-        }
-        let password = self.hasher.hash(new).await?;
-        let now = self.clock.now();
-        let reset = self.logins.reset_password(token, password, now, self.announce_end()).await?;
-        let holder = reset.ok_or(ResetPasswordError::Unknown)?;
-        let proof = SessionProof::Password(holder.password_set_at);
-        self.begin(holder.user.id, proof, kind, None).await?.ok_or(ResetPasswordError::Unknown)
+        let token = self.mint.digest(&command.token);
+        let user = self.find_reset(token).await?.ok_or(ResetPasswordError::Unknown)?;
+        let failed = FailedLogin::of(Some(user), None);
+        let proof = self.second_proof(user, command.code.as_ref(), failed, may_try_code).await??;
+        let is_code = proof.is_code();
+        let password = self.hasher.hash(command.new).await?;
+        let reset = UseReset { token, password, proof, now: self.clock.now() };
+        let Some(holder) = self.logins.reset_password(reset, self.announce_end()).await? else {
+            // Either the token or the code was used meanwhile.
+            let is_valid = is_code && self.find_reset(token).await? == Some(user);
+            return Err(if is_valid { CodeError::Wrong.into() } else { ResetPasswordError::Unknown });
+        };
+        let proof = SessionProof::Password(holder.password_set_at, SecondProof::Exempt);
+        let open = self.begin(holder.user.id, proof, command.kind, None).await?;
+        open.ok_or(ResetPasswordError::Unknown)
+    }
+
+    async fn find_reset(&self, token: KeyDigest) -> Result<Option<UserId>, StoreError> {
+        self.logins.find_reset(token, ResetPurpose::Password, self.clock.now()).await
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::failures::FailedLogins;
 use super::federation::Federation;
+use super::passkey::PasskeyCeremonies;
 use super::password::PasswordHasher;
 use super::port::LoginRepository;
 use super::register::Registration;
@@ -30,7 +31,9 @@ pub struct LoginService {
     pub(super) plan: PlanName,
     pub(super) audit: Arc<dyn AuditRepository>,
     pub(super) federation: Federation,
+    pub(super) passkeys: Option<Arc<dyn PasskeyCeremonies>>,
     pub(super) organizations: Arc<OrganizationService>,
+    pub(super) public_url: Option<String>,
     pub(super) failures: FailedLogins,
 }
 
@@ -61,8 +64,12 @@ pub struct LoginPorts {
     pub audit: Arc<dyn AuditRepository>,
     /// Identity providers.
     pub federation: Federation,
+    /// Speaks with devices that hold passkeys; `None` if the address of the server does not allow it.
+    pub passkeys: Option<Arc<dyn PasskeyCeremonies>>,
     /// Organizations, for the members whom providers name.
     pub organizations: Arc<OrganizationService>,
+    /// The server's address from outside, for the name of an account in an authenticator app.
+    pub public_url: Option<String>,
 }
 
 impl LoginService {
@@ -81,7 +88,9 @@ impl LoginService {
             plan: ports.plan,
             audit: ports.audit,
             federation: ports.federation,
+            passkeys: ports.passkeys,
             organizations: ports.organizations,
+            public_url: ports.public_url,
             failures: FailedLogins::default(),
         }
     }

@@ -107,7 +107,9 @@ impl LoginService {
             events.publish(DomainEvent::SessionEnded { session: *session });
         });
         match self.logins.refresh(command, on_commit).await? {
-            Ok(RefreshedSession { id, holder }) => Ok(self.opened(id, holder, &next, expires_at)),
+            Ok(RefreshedSession { id, holder, expires_at }) => {
+                Ok(self.opened(id, holder, &next, (expires_at, now)))
+            }
             Err(RefreshRefused::Unknown | RefreshRefused::Reused(_)) => Err(RefreshError::Unknown),
         }
     }
@@ -117,8 +119,8 @@ impl LoginService {
         let (shown, now) = (RefreshText(shown.to_owned()), self.clock.now());
         let (family, expires_at) = (shown.digest(&*self.mint), now.plus(SESSION_LIFETIME));
         let resumed = self.logins.resume(ResumeSession { family, expires_at, now }).await?;
-        let RefreshedSession { id, holder } = resumed.ok_or(RefreshError::Unknown)?;
-        Ok(self.opened(id, holder, &shown, expires_at))
+        let RefreshedSession { id, holder, expires_at } = resumed.ok_or(RefreshError::Unknown)?;
+        Ok(self.opened(id, holder, &shown, (expires_at, now)))
     }
 
     /// Ends a session, also by a refresh token that was already exchanged: its holder wants to log

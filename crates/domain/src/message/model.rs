@@ -65,7 +65,7 @@ pub struct Message {
     pub sender_handle: Option<String>,
     /// The mentioned participants, in the order of the request; empty for events.
     pub mentions: Vec<Mention>,
-    /// Free-form data of an event; `None` for texts.
+    /// Free-form data of an event; of a text at most its [`Message::client_id`].
     pub metadata: Option<Map<String, Value>>,
     /// What it follows from.
     #[serde(default, skip_serializing_if = "Cause::is_none")]
@@ -92,6 +92,16 @@ pub struct Message {
 }
 
 impl Message {
+    /// The member of a text's metadata that has its [`Self::client_id`].
+    pub(super) const CLIENT_ID: &str = "client_id";
+
+    /// The id that the sender's client has given the text, if the protocol has such ids. Only this client can tell whether it
+    /// is unique.
+    pub fn client_id(&self) -> Option<&str> {
+        let metadata = self.metadata.as_ref().filter(|_| !self.kind.is_event());
+        metadata.and_then(|metadata| metadata.get(Self::CLIENT_ID)).and_then(Value::as_str)
+    }
+
     /// The agents to which the message is addressed.
     pub fn addressed_agents(&self) -> Vec<AgentId> {
         self.mentions.iter().filter_map(Mention::addressed_agent).collect()

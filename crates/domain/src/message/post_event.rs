@@ -84,7 +84,7 @@ impl MessageService {
         command: PostEvent,
         headers: impl Into<SendHeaders>,
     ) -> Result<Message, PostEventError> {
-        let SendHeaders { once, traceparent } = headers.into();
+        let SendHeaders { once, traceparent, .. } = headers.into();
         let (sender, named) = (ParticipantId::Agent(caller.agent), command.in_reply_to);
         if let Err(refused) = command.check() {
             // A stop is reported before faults in the event.

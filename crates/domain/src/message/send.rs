@@ -19,6 +19,7 @@ use crate::plan::LimitReached;
 use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
+use serde_json::Map;
 use sha2::{Digest, Sha256};
 
 /// A text to be sent.
@@ -130,14 +131,14 @@ impl MessageService {
         caller: Caller,
         chat: ChatId,
         command: SendMessage,
-        headers: SendHeaders,
+        mut headers: SendHeaders,
         answers: Option<AnsweredItem>,
     ) -> Result<SentMessage, SendMessageError> {
-        let SendHeaders { once, traceparent } = headers;
+        let once = headers.once.take();
         let named = command.in_reply_to;
         let sender = caller.participant();
         let keyed = KeyedRequest::of(sender, Operation::SendMessage, Some(chat.into()), once);
-        let refused = match self.try_send(caller, chat, command, traceparent, keyed.clone(), answers).await {
+        let refused = match self.try_send(caller, chat, command, headers, keyed.clone(), answers).await {
             Err(
                 refused @ (SendMessageError::ChatNotFound
                 | SendMessageError::Mention(_)
@@ -196,7 +197,7 @@ impl MessageService {
         caller: Caller,
         chat: ChatId,
         command: SendMessage,
-        traceparent: Option<TraceParent>,
+        headers: SendHeaders,
         keyed: Option<KeyedRequest>,
         answers: Option<AnsweredItem>,
     ) -> Result<SentMessage, SendMessageError> {
@@ -218,9 +219,12 @@ impl MessageService {
         let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
         let named_cause = cause.ok_or(SendMessageError::CauseNotFound)?;
         let id = MessageId::new(self.ids.generate(now));
-        let traceparent = traceparent.or_else(|| self.begin_traces.of(id));
+        let traceparent = headers.traceparent.or_else(|| self.begin_traces.of(id));
         let new = NewMessage {
             keyed,
+            metadata: headers
+                .client_id
+                .map(|id| Map::from_iter([(Message::CLIENT_ID.to_owned(), id.into())])),
             cause: named_cause.cause,
             traceparent: TraceParent::of_new(traceparent, named_cause.traceparent, id),
             follows_foreign: named_cause.is_foreign,

@@ -136,11 +136,13 @@ pub struct SendHeaders {
     pub once: Option<IdempotentRequest>,
     /// Set if the sender states the trace.
     pub traceparent: Option<TraceParent>,
+    /// The id that the sender's client has given a text, if its protocol has such ids.
+    pub client_id: Option<String>,
 }
 
 impl From<Option<IdempotentRequest>> for SendHeaders {
     fn from(once: Option<IdempotentRequest>) -> Self {
-        Self { once, traceparent: None }
+        Self { once, ..Self::default() }
     }
 }
 

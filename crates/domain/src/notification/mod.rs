@@ -1,4 +1,4 @@
-//! Notifications: a user is told outside of the console what waits, by e-mail, ntfy, Web Push, or a webhook.
+//! Notifications: tell a user outside the console that something waits, by e-mail, ntfy, Web Push, or a webhook.
 //!
 //! A *channel* is one way to a user. It says how much of a room's content its notifications show (nothing by default), when it
 //! is quiet, and whether notifications are gathered in a *digest*. A *notification* is one message of a room on one channel: an
@@ -30,7 +30,8 @@ pub use channel::{
 pub use link::{FollowedLink, LINK_PATH, LinkError, LinkShown, NotificationAction};
 pub use manage::{NewChannel, NewTarget, NotificationError, ntfy_topic};
 pub use model::{
-    Notification, NotificationEnd, NotificationKind, NotificationOutcome, Subject, SubjectContent, batch,
+    MAX_TOGETHER, Notification, NotificationEnd, NotificationKind, NotificationOutcome, Subject,
+    SubjectContent, batch,
 };
 pub use notice::{Notice, NoticeItem, notice_of, one_line};
 pub use port::{

@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 /// The maximum number of notifications that are sent together.
-const MAX_TOGETHER: usize = 50;
+pub const MAX_TOGETHER: usize = 50;
 
 /// The maximum number of notifications that are due and sent one by one.
 const MAX_ALONE: usize = 10;
@@ -134,8 +134,9 @@ impl Notification {
     }
 }
 
-/// The notifications that are sent next, of those that are due, which are in their order: the first one, or, if it has waited
-/// to be gathered, all that have. If more than [`MAX_ALONE`] are due, all are sent together: nobody reads a flood.
+/// The notifications that are sent next. `due` has those that are due in their order, or the first [`MAX_TOGETHER`] of them.
+/// The first one is sent, or, if it has waited to be gathered, all that have. If more than [`MAX_ALONE`] are due, all are sent
+/// together: nobody reads a flood.
 pub fn batch(due: Vec<Notification>) -> Vec<Notification> {
     if due.len() > MAX_ALONE {
         return due.into_iter().take(MAX_TOGETHER).collect();

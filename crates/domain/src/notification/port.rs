@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::channel::{ChannelChanges, NotificationChannel, SendResult};
 use super::link::NotificationAction;
-use super::model::{Notification, NotificationKind, NotificationOutcome, Subject};
+use super::model::{Notification, NotificationKind, Subject};
 use crate::account::KeyDigest;
 use crate::id::{ChatId, MessageId, NotificationChannelId, NotificationId, UserId};
 use crate::page::{Page, PageRequest};
@@ -139,18 +139,19 @@ pub struct SettleNotifications {
 }
 
 impl SettleNotifications {
-    /// Applies it to the channel, and to its notifications that have not ended, in their order.
-    pub fn apply(&self, channel: &mut NotificationChannel, open: &mut [Notification]) {
-        let is_sent = |one: &Notification| self.sent.contains(&one.id);
+    /// Applies it to the channel, and to those of its notifications that were sent and have not ended. Of the others, the first
+    /// one is due at `next`. If the channel is off afterwards, they are dropped.
+    pub fn apply(
+        &self,
+        channel: &mut NotificationChannel,
+        sent: &mut [Notification],
+        next: Option<Timestamp>,
+    ) {
         let is_delivered = matches!(self.result, SendResult::Delivered { .. });
-        let next = open.iter().filter(|one| !is_delivered || !is_sent(one)).map(|one| one.due_at).min();
-        channel.apply(&self.result, next, self.now);
-        for one in open {
-            if is_sent(one) {
-                one.settle(&self.result, channel, self.now);
-            } else if channel.off.is_some() {
-                one.end(NotificationOutcome::Dropped, self.now);
-            }
+        let again = sent.iter().filter(|_| !is_delivered).map(|one| one.due_at);
+        channel.apply(&self.result, again.chain(next).min(), self.now);
+        for one in sent {
+            one.settle(&self.result, channel, self.now);
         }
     }
 }

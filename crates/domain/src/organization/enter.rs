@@ -45,7 +45,7 @@ impl OrganizationService {
     /// has.
     pub async fn accept(&self, caller: UserCaller, token: &str) -> Result<Moved, AcceptError> {
         let digest = self.mint.digest(token.trim());
-        self.enter(caller.user, EnterBy::Invitation(digest)).await
+        self.enter(caller.user, EnterBy::Invitation(digest), None).await
     }
 
     /// Moves a user into an organization, for the operator.
@@ -55,11 +55,22 @@ impl OrganizationService {
         to: OrganizationId,
         role: OrganizationRole,
     ) -> Result<Moved, AcceptError> {
-        self.enter(user, EnterBy::Operator(to, role)).await
+        self.enter(user, EnterBy::Operator(to, role), None).await
     }
 
-    async fn enter(&self, user: UserId, by: EnterBy) -> Result<Moved, AcceptError> {
-        let command = Enter { user, by, now: self.clock.now() };
+    /// As [`Self::move_user`], for a rule of the operator on the claims of an identity provider.
+    pub(crate) async fn move_by_claims(
+        &self,
+        user: UserId,
+        to: OrganizationId,
+        role: OrganizationRole,
+        issuer: &str,
+    ) -> Result<Moved, AcceptError> {
+        self.enter(user, EnterBy::Operator(to, role), Some(issuer.to_owned())).await
+    }
+
+    async fn enter(&self, user: UserId, by: EnterBy, issuer: Option<String>) -> Result<Moved, AcceptError> {
+        let command = Enter { user, by, issuer, now: self.clock.now() };
         let refused = match self.organizations.enter(command, self.moved()).await.map_err(EnterError::from)? {
             Ok(moved) => return Ok(moved),
             Err(EnterRefused::Invitation(refused)) => return Err(refused.into()),

@@ -116,7 +116,28 @@ impl OrganizationService {
         member: UserId,
         role: OrganizationRole,
     ) -> Result<Member, SetRoleError> {
-        let command = SetRole { by, member, role, now: self.clock.now() };
+        self.set_role_for(by, member, role, None).await
+    }
+
+    /// As [`Self::set_role`], for a rule of the operator on the claims of an identity provider.
+    pub(crate) async fn set_role_by_claims(
+        &self,
+        organization: OrganizationId,
+        member: UserId,
+        role: OrganizationRole,
+        issuer: &str,
+    ) -> Result<Member, SetRoleError> {
+        self.set_role_for(Authority::Operator(organization), member, role, Some(issuer.to_owned())).await
+    }
+
+    async fn set_role_for(
+        &self,
+        by: Authority,
+        member: UserId,
+        role: OrganizationRole,
+        issuer: Option<String>,
+    ) -> Result<Member, SetRoleError> {
+        let command = SetRole { by, member, role, issuer, now: self.clock.now() };
         match self.organizations.set_role(command).await? {
             Ok(member) => Ok(member),
             Err(SetRoleRefused::NotAdmin) => Err(NotAdmin.into()),

@@ -218,7 +218,7 @@ pub struct SetPaused {
 }
 
 /// A new role of a member.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SetRole {
     /// The authority, which names the organization.
     pub by: Authority,
@@ -226,6 +226,8 @@ pub struct SetRole {
     pub member: UserId,
     /// The role.
     pub role: OrganizationRole,
+    /// The issuer of the identity provider whose claims decide, if they do.
+    pub issuer: Option<String>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -272,12 +274,14 @@ pub enum DepartRefused {
 }
 
 /// A user who enters an organization.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Enter {
     /// The user.
     pub user: UserId,
     /// The way of entering.
     pub by: EnterBy,
+    /// The issuer of the identity provider whose claims decide, if they do.
+    pub issuer: Option<String>,
     /// The current time.
     pub now: Timestamp,
 }

@@ -118,7 +118,7 @@ impl ReminderService {
         command: ScheduleText,
         headers: impl Into<SendHeaders>,
     ) -> Result<Reminder, ScheduleTextError> {
-        let (caller, SendHeaders { once, traceparent }) = (caller.into(), headers.into());
+        let (caller, SendHeaders { once, traceparent, .. }) = (caller.into(), headers.into());
         // One operation for texts that are sent now or later, so that a key is used for one of them.
         let (sender, operation) = (caller.participant(), Operation::SendMessage);
         let keyed = KeyedRequest::of(sender, operation, Some(chat.into()), once);

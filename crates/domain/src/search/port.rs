@@ -71,12 +71,13 @@ pub struct IndexEntry {
 }
 
 /// The messages of one transaction that indexes.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub struct IndexBatch {
     /// The messages, in the order in which they were added.
     pub entries: Vec<IndexEntry>,
     /// The sequence up to which each room is indexed.
     pub rooms: Vec<(ChatId, Sequence)>,
+    most: usize,
     keys: usize,
     bytes: usize,
     /// The rooms with messages left.
@@ -84,12 +85,18 @@ pub struct IndexBatch {
 }
 
 impl IndexBatch {
+    /// An empty batch for at most `most` messages, and never more than [`INDEXED_AT_ONCE`].
+    pub fn up_to(most: usize) -> Self {
+        let most = most.min(INDEXED_AT_ONCE);
+        Self { entries: Vec::new(), rooms: Vec::new(), most, keys: 0, bytes: 0, unfinished: Vec::new() }
+    }
+
     /// The number of messages to read next; 0 if the batch is full.
     pub fn wanted(&self) -> usize {
         if self.keys >= KEYS_AT_ONCE || self.bytes >= BYTES_AT_ONCE {
             0
         } else {
-            INDEXED_AT_ONCE.saturating_sub(self.entries.len())
+            self.most.saturating_sub(self.entries.len())
         }
     }
 
@@ -140,10 +147,11 @@ pub trait SearchRepository: Send + Sync {
     /// call examines is bounded, see [`SearchWalk`](super::SearchWalk).
     async fn search_messages(&self, search: MessageSearch) -> Result<Page<Hit>, StoreError>;
 
-    /// Indexes the next messages of these rooms, in this order, in one transaction that is bounded by [`IndexBatch`]. A
-    /// deleted room is passed over. Several servers can do so at the same time, and none indexes a message twice; an edit or
-    /// a deletion of a message meanwhile comes before or after it, never between reading and indexing the message.
-    async fn index_rooms(&self, rooms: Vec<ChatId>) -> Result<IndexStep, StoreError>;
+    /// Indexes the next messages of these rooms, in this order, in one transaction: at most `most` of them, within the bounds
+    /// of [`IndexBatch`]. A deleted room is passed over. Several servers can do so at the same time, and none indexes a message
+    /// twice; an edit or a deletion of a message meanwhile comes before or after it, never between reading and indexing the
+    /// message.
+    async fn index_rooms(&self, rooms: Vec<ChatId>, most: usize) -> Result<IndexStep, StoreError>;
 
     /// Examines the next rooms after this one, in the order of their ids: a bounded number.
     async fn rooms_behind(&self, after: Option<ChatId>) -> Result<RoomsBehind, StoreError>;

@@ -1,9 +1,10 @@
 //! Use cases: searching, and keeping the index.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::port::{IndexStep, MessageSearch, SearchRepository};
+use super::port::{INDEXED_AT_ONCE, IndexStep, MessageSearch, SearchRepository};
 use super::query::SearchQuery;
 use super::queue::{IndexQueue, Taken};
 use super::walk::Hit;
@@ -30,6 +31,8 @@ pub struct SearchService {
     queue: Arc<IndexQueue>,
     clock: Arc<dyn Clock>,
     walk: Mutex<Walk>,
+    /// The maximum number of messages of the next step: fewer after the store has failed, since it may have taken too long.
+    most: AtomicUsize,
 }
 
 /// A walk over all rooms.
@@ -57,7 +60,7 @@ pub struct IndexProgress {
 impl SearchService {
     /// Wires the area to its ports. `queue` knows the rooms with new messages.
     pub fn new(store: Arc<dyn SearchRepository>, queue: Arc<IndexQueue>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, queue, clock, walk: Mutex::default() }
+        Self { store, queue, clock, walk: Mutex::default(), most: AtomicUsize::new(INDEXED_AT_ONCE) }
     }
 
     /// The messages that match, newest first. Pages are by cursor only, and can be shorter than requested although more
@@ -83,7 +86,7 @@ impl SearchService {
         let indexed = if taken.rooms.is_empty() {
             Ok(IndexStep::default())
         } else {
-            self.store.index_rooms(taken.rooms.clone()).await
+            self.index(taken.rooms.clone()).await
         };
         let messages = match indexed {
             Ok(step) => {
@@ -103,11 +106,23 @@ impl SearchService {
         Ok(IndexProgress { messages, is_idle: walked.is_idle && messages == 0, ..walked })
     }
 
+    /// Indexes the next messages of rooms.
+    async fn index(&self, rooms: Vec<ChatId>) -> Result<IndexStep, StoreError> {
+        let most = self.most.load(Ordering::Relaxed);
+        let indexed = self.store.index_rooms(rooms, most).await;
+        let next = match indexed {
+            Ok(_) => (most + 1).min(INDEXED_AT_ONCE),
+            Err(_) => (most / 2).max(1),
+        };
+        self.most.store(next, Ordering::Relaxed);
+        indexed
+    }
+
     /// Indexes rooms of which one cannot be indexed.
     async fn index_one_by_one(&self, taken: &Taken) -> Result<u64, StoreError> {
         let (mut messages, mut fault) = (0, None);
         for room in &taken.rooms {
-            match self.store.index_rooms(vec![*room]).await {
+            match self.index(vec![*room]).await {
                 Ok(step) => {
                     self.queue.put_back(taken, &step.unfinished);
                     messages += step.messages;

@@ -1,14 +1,19 @@
 //! Tokens, queries, snippets, and pages.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::*;
 use crate::foreign::Origin;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind, Sequence, UserId};
 use crate::message::MessageKind;
-use crate::page::Position;
+use crate::page::{Page, Position};
+use crate::ports::Clock;
+use crate::store::StoreError;
 use crate::time::Timestamp;
 
 const ANN: ParticipantId = ParticipantId::User(UserId::new(Uuid::from_u128(1)));
@@ -309,14 +314,15 @@ fn a_batch_is_bounded_and_goes_on() {
         let one = |number| SearchedMessage { sequence: Sequence::new(number), ..message(text) };
         (from..from + count).map(one).collect::<Vec<_>>()
     };
-    let mut batch = IndexBatch::default();
+    let mut batch = IndexBatch::up_to(usize::MAX);
     batch.add(ROOM, Sequence::new(9), numbered(1, 3, "short"), false);
     assert_eq!((batch.wanted(), &batch.rooms[..]), (INDEXED_AT_ONCE - 3, &[(ROOM, Sequence::new(9))][..]));
     batch.add(ROOM, Sequence::new(99), numbered(10, 125, "short"), true);
     assert_eq!((batch.wanted(), batch.rooms[1].1, batch.unfinished.len()), (0, Sequence::new(134), 1));
     assert_eq!(batch.step().messages, INDEXED_AT_ONCE as u64);
+    assert_eq!(IndexBatch::up_to(2).wanted(), 2);
     let long = (0..5_000).map(|number| format!("w{number} ")).collect::<Vec<_>>().concat();
-    let mut heavy = IndexBatch::default();
+    let mut heavy = IndexBatch::up_to(usize::MAX);
     heavy.add(ROOM, Sequence::new(9), numbered(1, 9, &long), false);
     assert_eq!((heavy.wanted(), heavy.rooms[0].1, heavy.unfinished.len()), (0, Sequence::new(2), 1));
 }
@@ -335,4 +341,60 @@ fn rooms_with_new_messages_come_first() {
     queue.note_room(room(7));
     assert_eq!(queue.take(9).rooms, [room(9), room(7), room(2), room(1)]);
     assert_eq!((queue.take(9).rooms, queue.len()), (vec![], 0));
+}
+
+/// A store that takes too long to index more than this number of messages, of a room that always has more.
+struct SlowStore {
+    bearable: usize,
+    indexed: AtomicUsize,
+}
+
+#[async_trait]
+impl SearchRepository for SlowStore {
+    async fn search_messages(&self, _: MessageSearch) -> Result<Page<Hit>, StoreError> {
+        Ok(Page { rows: Vec::new(), next: None, total: None })
+    }
+
+    async fn index_rooms(&self, rooms: Vec<ChatId>, most: usize) -> Result<IndexStep, StoreError> {
+        if most > self.bearable {
+            return Err(StoreError::Unavailable("took too long".into()));
+        }
+        self.indexed.fetch_add(most, Ordering::Relaxed);
+        Ok(IndexStep { messages: most as u64, unfinished: rooms })
+    }
+
+    async fn rooms_behind(&self, _: Option<ChatId>) -> Result<RoomsBehind, StoreError> {
+        Ok(RoomsBehind::default())
+    }
+
+    async fn erase_entries(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+}
+
+impl Clock for SlowStore {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(0)
+    }
+
+    fn steady(&self) -> Timestamp {
+        self.now()
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_takes_too_long_gets_smaller_batches() {
+    for bearable in [1, 10] {
+        let store = Arc::new(SlowStore { bearable, indexed: AtomicUsize::new(0) });
+        let queue = Arc::new(IndexQueue::default());
+        queue.note_room(ROOM);
+        let service = SearchService::new(store.clone(), queue, store.clone());
+        let mut done = 0;
+        for _ in 0..100 {
+            done += service.index_some().await.map_or(0, |progress| progress.messages);
+        }
+        assert_eq!(done, store.indexed.load(Ordering::Relaxed) as u64);
+        // Some attempts are too large again.
+        assert!(done >= 40 * bearable as u64 / 2, "{done} with {bearable} at once");
+    }
 }

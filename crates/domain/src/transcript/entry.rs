@@ -139,7 +139,7 @@ pub(super) fn named(message: &Message, agent: AgentId) -> Option<(&str, &str)> {
 
 /// The data of an event that its sender gave. Older versions also stored members that are reserved now.
 pub(super) fn given_metadata(message: &Message) -> Option<Map<String, Value>> {
-    let mut metadata = message.metadata.clone()?;
+    let mut metadata = message.metadata.clone().filter(|_| message.kind.is_event())?;
     metadata.retain(|name, _| !EventMetadata::RESERVED.contains(&name.as_str()));
     (!metadata.is_empty()).then_some(metadata)
 }

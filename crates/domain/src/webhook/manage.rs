@@ -107,6 +107,11 @@ impl WebhookService {
         Ok(self.ports.webhooks.webhook_deliveries(agent, page).await?)
     }
 
+    /// Returns whether the webhook of an agent is disabled, so that its deliveries wait.
+    pub async fn is_disabled(&self, agent: AgentId) -> Result<bool, StoreError> {
+        Ok(self.ports.webhooks.webhook(agent).await?.is_some_and(|webhook| webhook.disabled.is_some()))
+    }
+
     /// Repeats a delivery with the same id, or sends a waiting one immediately, if the message still waits for the agent.
     pub async fn resend(
         &self,

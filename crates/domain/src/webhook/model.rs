@@ -244,11 +244,11 @@ pub struct WebhookDelivery {
     pub next_attempt_at: Timestamp,
     /// Set while a sender works on it; once this time has passed, the sender counts as dead.
     pub leased_until: Option<Timestamp>,
-    /// The time of the last request.
+    /// The time of the last request since it began or started over.
     pub attempted_at: Option<Timestamp>,
-    /// The status of the last answer.
+    /// The status of the answer to that request.
     pub status: Option<u16>,
-    /// The reason why the last request got no answer.
+    /// The reason why that request got no answer.
     pub error: Option<String>,
     /// Its end.
     pub ended: Option<Ended>,
@@ -315,9 +315,9 @@ impl WebhookDelivery {
         }
     }
 
-    /// The time of the next request, if it waits for one.
-    pub fn next_attempt(&self, now: Timestamp) -> Option<Timestamp> {
-        (self.ended.is_none() && !self.is_leased(now)).then_some(self.next_attempt_at)
+    /// The time of the next request, if it waits for one. To a disabled webhook, none is made.
+    pub fn next_attempt(&self, is_disabled: bool, now: Timestamp) -> Option<Timestamp> {
+        (self.ended.is_none() && !is_disabled && !self.is_leased(now)).then_some(self.next_attempt_at)
     }
 
     /// Returns whether its requests have failed for [`OVERDUE_AFTER`].
@@ -325,9 +325,10 @@ impl WebhookDelivery {
         self.ended.is_none() && now.since(self.created_at) >= OVERDUE_AFTER
     }
 
-    /// Starts it over.
+    /// Starts it over. Its requests are counted on, so that a late answer to an earlier one is not taken for one to the next.
     pub fn restart(&mut self, now: Timestamp) {
-        (self.attempts, self.ended, self.leased_until) = (0, None, None);
+        (self.attempted_at, self.status, self.error) = (None, None, None);
+        (self.ended, self.leased_until) = (None, None);
         (self.created_at, self.next_attempt_at) = (now, now);
     }
 }

@@ -48,6 +48,17 @@ pub(super) fn retry_delay(id: RecordId, attempts: u32) -> Duration {
     DELAYS[index] + DELAYS[index] * part / (255 * 5)
 }
 
+/// The number of requests that the next pause follows, of all that were made, if they began this long ago. What starts over
+/// counts its requests on, and begins with the shortest pause again.
+pub(super) fn in_a_row(attempts: u32, began: Duration) -> u32 {
+    let mut sum = Duration::ZERO;
+    let passed = DELAYS.iter().map_while(|delay| {
+        sum += *delay;
+        (sum <= began).then_some(())
+    });
+    attempts.min(u32::try_from(passed.count()).unwrap_or(u32::MAX).saturating_add(1))
+}
+
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
@@ -65,6 +76,21 @@ mod tests {
         }
         assert!(sum > OVERDUE_AFTER);
         assert_eq!(retry_delay(RecordId::NIL, 0).as_secs(), 5, "an impossible number does not panic");
+    }
+
+    #[test]
+    fn what_starts_over_pauses_as_at_first() {
+        let seconds = Duration::from_secs;
+        for (attempts, began, expected) in
+            [(1, 0, 1), (2, 4, 1), (2, 5, 2), (9, 34, 2), (9, 35, 3), (2, 1 << 20, 2), (99, 1 << 20, 9)]
+        {
+            assert_eq!(in_a_row(attempts, seconds(began)), expected, "{attempts} after {began} s");
+        }
+        let mut began = Duration::ZERO;
+        for attempt in 1..=8 {
+            assert_eq!(in_a_row(attempt, began), attempt);
+            began += retry_delay(RecordId::NIL, attempt);
+        }
     }
 
     #[test]

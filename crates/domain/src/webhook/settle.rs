@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::model::{Disabled, DisabledReason, Webhook, WebhookDelivery, WebhookOutcome};
-use super::schedule::{LONGEST, SHORTEST, WORKING_PAUSE, retry_delay};
+use super::schedule::{LONGEST, SHORTEST, WORKING_PAUSE, in_a_row, retry_delay};
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::id::RecordId;
 use crate::time::Timestamp;
@@ -101,14 +101,19 @@ impl WebhookDelivery {
     pub fn settle(&mut self, reply: &Reply, ledger: Option<&Delivery>, now: Timestamp) {
         self.leased_until = None;
         (self.status, self.error) = reply.record();
-        let id = self.id.into();
+        let (id, requests) = (self.id.into(), self.in_a_row(now));
         let delay = match ledger.map(Delivery::status) {
-            _ if !reply.is_success() => reply.pause(id, self.attempts),
+            _ if !reply.is_success() => reply.pause(id, requests),
             Some(DeliveryStatus::Processing) => WORKING_PAUSE,
-            Some(DeliveryStatus::Failed) => retry_delay(id, self.attempts),
+            Some(DeliveryStatus::Failed) => retry_delay(id, requests),
             _ => return self.end(WebhookOutcome::Delivered, now),
         };
         self.next_attempt_at = now.plus(delay);
+    }
+
+    /// The number of requests up to this time since the delivery began or started over, as far as pauses depend on it.
+    fn in_a_row(&self, at: Timestamp) -> u32 {
+        in_a_row(self.attempts, at.since(self.created_at))
     }
 }
 
@@ -173,13 +178,13 @@ impl Resumption {
             DeliveryStatus::Dead | DeliveryStatus::Held => Self::End(WebhookOutcome::Dropped),
             // What was delivered before is sent because the owner, or the order of the room, asks for it.
             DeliveryStatus::Delivered
-                if sent.attempts > 0 && ledger.delivered_at() >= Some(sent.created_at) =>
+                if sent.attempted_at.is_some() && ledger.delivered_at() >= Some(sent.created_at) =>
             {
                 Self::End(WebhookOutcome::Delivered)
             }
             DeliveryStatus::Failed if LastResponse::of(sent) == LastResponse::Success => {
                 let asked_at = sent.attempted_at.unwrap_or(now);
-                Self::after(asked_at.plus(retry_delay(sent.id.into(), sent.attempts)), now)
+                Self::after(asked_at.plus(retry_delay(sent.id.into(), sent.in_a_row(asked_at))), now)
             }
             DeliveryStatus::New | DeliveryStatus::Delivered | DeliveryStatus::Failed => Self::Send,
             DeliveryStatus::Processing => Self::during(sent, ledger, stuck_after, now),
@@ -224,7 +229,7 @@ enum LastResponse {
 
 impl LastResponse {
     fn of(sent: &WebhookDelivery) -> Self {
-        match sent.status.filter(|_| sent.attempts > 0) {
+        match sent.status {
             // Gateways respond with these when the receiver is lost or too slow, so the agent may still be at work.
             None | Some(408 | 502..=504 | 520..=529) => Self::Unknown,
             Some(200..=299) => Self::Success,

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::SHOWN_TEXT_CHARS;
 use super::change::{ChangeWork, ChangeWorkRefused, ChangedItem};
 use super::flag::{FlagBounds, WorkFlag};
 use super::summary::WorkCounts;
@@ -9,6 +10,7 @@ use super::totals::{AgentWork, WorkTotals};
 use crate::account::LastDisconnect;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, UserId};
+use crate::message::{Mention, with_handles};
 use crate::organization::{Authority, NotAdmin};
 use crate::page::{Page, PageRequest, Position};
 use crate::store::{OnCommit, StoreError};
@@ -277,6 +279,8 @@ pub struct WorkItem {
     /// The first [`SHOWN_TEXT_CHARS`](super::SHOWN_TEXT_CHARS) characters of the text; `None` if the
     /// reader may not read the chat.
     pub text: Option<String>,
+    /// Those whom the text mentions; none if the reader may not read the chat.
+    pub mentions: Vec<Mention>,
     /// What became of it, in the shown form.
     pub delivery: Delivery,
 }
@@ -291,6 +295,15 @@ impl WorkItem {
     /// The sender's name, for a reader who may read the chat.
     pub fn shown_sender_name(&self) -> Option<&str> {
         self.is_readable().then_some(self.sender_name.as_str())
+    }
+
+    /// The beginning of the text, with `@handle` for markers. One that is cut off at the end is left out.
+    pub fn text_with_handles(&self) -> Option<String> {
+        let text = self.text.as_deref()?;
+        let is_cut = text.chars().count() >= SHOWN_TEXT_CHARS as usize;
+        let marker = text.rfind("@[[").filter(|at| is_cut && text.len() - at < Mention::MARKER_BYTES);
+        let end = marker.unwrap_or(text.len());
+        Some(with_handles(&text[..end], &self.mentions))
     }
 
     /// Why the item was taken out of the queue or held, for a reader who may read the chat.

@@ -40,7 +40,7 @@ pub(crate) async fn post_event(
     IdempotentJson { body, form, once }: IdempotentJson<PostEventBody>,
     messages: web::Data<MessageService>,
 ) -> Result<HttpResponse, ApiError> {
-    let headers = SendHeaders { once, traceparent };
+    let headers = SendHeaders { once, traceparent, client_id: None };
     let event = messages.post_event_once(caller, path.chat, body.0, headers).await;
     let event = event.map_err(|error| form.explain(error))?;
     Ok(Data::created(PostedEventView::new(&event)))

@@ -91,9 +91,10 @@ pub(crate) async fn list_event_deliveries(
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("me/organization/webhook/deliveries");
     let window = query.window(scope.of(caller.organization.uuid()))?;
-    let page = webhooks.event_deliveries(Authority::Admin(caller), window.request.clone()).await?;
-    let now = webhooks.now();
-    let views = page.rows.iter().map(|sent| EventDeliveryView::new(sent, now));
+    let by = Authority::Admin(caller);
+    let page = webhooks.event_deliveries(by, window.request.clone()).await?;
+    let (is_disabled, now) = (webhooks.is_disabled_of_organization(by).await?, webhooks.now());
+    let views = page.rows.iter().map(|sent| EventDeliveryView::new(sent, is_disabled, now));
     Ok(List::ok(views, window.metadata(&page)))
 }
 
@@ -104,5 +105,5 @@ pub(crate) async fn resend_event(
     webhooks: web::Data<WebhookService>,
 ) -> Result<HttpResponse, ApiError> {
     let resent = webhooks.resend_event(Authority::Admin(caller), path.delivery).await?;
-    Ok(Data::ok(EventDeliveryView::new(&resent, webhooks.now())))
+    Ok(Data::ok(EventDeliveryView::new(&resent, false, webhooks.now())))
 }

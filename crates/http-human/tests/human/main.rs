@@ -27,12 +27,14 @@ mod notifications;
 mod once;
 mod operator;
 mod participants;
+mod passkeys;
 mod pause;
 mod peers;
 mod profile;
 #[path = "../../../http-wire/tests/edge/reminders.rs"]
 mod reminders;
 mod rooms;
+mod second_factor;
 #[path = "../../../http-wire/tests/edge/shared.rs"]
 mod shared;
 mod usage;

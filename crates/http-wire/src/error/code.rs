@@ -38,6 +38,10 @@ codes! {
     InvalidOnConflict = BAD_REQUEST, "invalid_on_conflict";
     /// No credential, or none that is valid.
     Unauthorized = UNAUTHORIZED, "unauthorized";
+    /// The password is right, and the account has a second factor, of which no code was sent.
+    SecondFactorRequired = UNAUTHORIZED, "second_factor_required";
+    /// The password is right, and the code of the second factor is wrong or was used.
+    InvalidSecondFactor = UNAUTHORIZED, "invalid_second_factor";
     /// The caller is authenticated, but has no permission.
     Forbidden = FORBIDDEN, "forbidden";
     /// The agent works for another organization, and must not do this meanwhile.

@@ -26,7 +26,7 @@ pub async fn send<C: CallerExtractor>(
     messages: web::Data<MessageService>,
     reminders: web::Data<ReminderService>,
 ) -> Result<HttpResponse, ApiError> {
-    let headers = SendHeaders { once, traceparent };
+    let headers = SendHeaders { once, traceparent, client_id: None };
     if body.is_scheduled() {
         let caller: Caller = caller.into();
         let command = body.into_scheduled().map_err(|error| form.explain(error))?;

@@ -105,7 +105,7 @@ pub(crate) fn source(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[Netwo
     Some(Source::new(nearest))
 }
 
-/// Returns whether the client has reached a trusted proxy by TLS.
+/// Returns whether the client has reached a trusted proxy over TLS.
 pub(crate) fn is_forwarded_tls(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[Network]) -> bool {
     let is_trusted = peer.is_some_and(|peer| trusted.iter().any(|network| network.holds(peer)));
     let mut said = headers.get_all("x-forwarded-proto");

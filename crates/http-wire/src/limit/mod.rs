@@ -30,6 +30,7 @@ use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpRequest, web};
 use domain::id::{ParticipantId, UserId};
+use domain::login::Guess;
 use domain::ports::Clock;
 
 pub use address::Network;
@@ -38,6 +39,7 @@ use auth_throttle::{AuthThrottle, CredentialCheck};
 pub use class::Class;
 pub use connections::{ConnectionLimit, ConnectionPermit, Connections};
 pub use logins::LoginName;
+pub(crate) use logins::SECONDS_PER_CODE;
 use logins::{LoginRefused, Logins};
 use rate_limiter::RateLimiter;
 pub use rate_limiter::{Quota, RateState};
@@ -123,7 +125,7 @@ pub struct RateLimits {
     files: Option<RateLimiter>,
     connects: Option<RateLimiter>,
     throttle: Option<AuthThrottle>,
-    logins: Option<Logins>,
+    logins: Logins,
     anonymous: Option<RateLimiter>,
     registrations: Option<RateLimiter>,
     responses: Option<RateLimiter>,
@@ -150,7 +152,7 @@ impl RateLimits {
             files: limiter(config.files),
             connects: limiter(config.connects),
             throttle: config.failures.map(|quota| AuthThrottle::new(quota, clock.clone())),
-            logins: config.failures.map(|_| Logins::new(clock.clone())),
+            logins: Logins::new(config.failures.is_some(), clock.clone()),
             anonymous: limiter(config.anonymous),
             registrations: limiter(config.registrations),
             responses: config.responses.map(|quota| RateLimiter::new(quota, RESPONSES_DEBT)),
@@ -175,7 +177,7 @@ impl RateLimits {
         address::source(request.peer_addr().map(|peer| peer.ip()), request.headers(), &self.trusted_proxies)
     }
 
-    /// Returns whether the client has reached a trusted proxy by TLS.
+    /// Returns whether the client has reached a trusted proxy over TLS.
     pub fn is_forwarded_tls(&self, request: &HttpRequest) -> bool {
         let peer = request.peer_addr().map(|peer| peer.ip());
         address::is_forwarded_tls(peer, request.headers(), &self.trusted_proxies)
@@ -239,7 +241,7 @@ impl RateLimits {
                 attempt.bad();
                 self.note_failure(source);
             }
-            Proof::Undecided => attempt.undecided(),
+            Proof::Incomplete | Proof::Undecided => attempt.undecided(),
         }
         Ok(outcome)
     }
@@ -264,8 +266,8 @@ impl RateLimits {
     }
 
     /// Checks a password that comes with `request`, unless too many for `name` were wrong. `look`
-    /// gets a function that decides whether the password of an account may be compared, once the
-    /// account is known.
+    /// gets a function that decides whether the password or the code of an account may be compared,
+    /// once the account is known.
     ///
     /// # Errors
     /// 429 after too many wrong passwords.
@@ -273,12 +275,11 @@ impl RateLimits {
         &self,
         request: &HttpRequest,
         name: LoginName<'_>,
-        look: impl AsyncFnOnce(&mut dyn FnMut(UserId) -> bool) -> T,
+        look: impl AsyncFnOnce(&mut dyn FnMut(UserId, Guess) -> bool) -> T,
         proof: impl FnOnce(&T) -> Proof,
     ) -> Result<T, ApiError> {
         let source = self.source(request);
-        let attempt = self.logins.as_ref().zip(source).map(|(logins, source)| logins.may_try(source, name));
-        let mut attempt = attempt.transpose().map_err(|refusal| match refusal {
+        let mut attempt = self.logins.may_try(source, name).map_err(|refusal| match refusal {
             // The password has not been checked yet, and may be correct.
             LoginRefused::Busy(rate) => refused(self.dated(rate)),
             LoginRefused::UsedUp(rate) => {
@@ -286,21 +287,31 @@ impl RateLimits {
                 refused(self.dated(rate))
             }
         })?;
-        let outcome = look(&mut |user| attempt.as_mut().is_none_or(|one| one.may_try_account(user))).await;
-        match (attempt, proof(&outcome)) {
-            (_, Proof::Bad) => self.note_failure(source),
-            (Some(attempt), Proof::Good) => attempt.good(),
-            (Some(attempt), Proof::Undecided) => attempt.undecided(),
-            (None, Proof::Good | Proof::Undecided) => {}
+        let mut may_try = |user, guess| match guess {
+            Guess::Password => attempt.may_try_account(user),
+            Guess::Code => attempt.may_try_code(user),
+        };
+        let outcome = look(&mut may_try).await;
+        match proof(&outcome) {
+            Proof::Bad => self.note_failure(source),
+            Proof::Good => attempt.good(),
+            Proof::Incomplete => attempt.incomplete(),
+            Proof::Undecided => attempt.undecided(),
         }
         Ok(outcome)
+    }
+
+    /// Counts a code of the account's second factor that comes without a password, and decides whether it may be
+    /// compared.
+    pub fn may_try_code(&self, user: UserId) -> bool {
+        self.logins.may_try_code(user)
     }
 
     /// Counts an exchange of a refresh token, whatever its result: valid ones cost a write too.
     pub fn may_refresh(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let source = self.source(request);
-        let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(()) };
-        logins.may_refresh(source).map_err(|rate| refused(self.dated(rate)))
+        let Some(source) = source else { return Ok(()) };
+        self.logins.may_refresh(source).map_err(|rate| refused(self.dated(rate)))
     }
 
     /// Counts a request without a credential.
@@ -405,6 +416,8 @@ pub enum Proof {
     Good,
     /// It is invalid, so it counts as a guess.
     Bad,
+    /// It is valid, but something more is required.
+    Incomplete,
     /// Neither, as the check failed for another reason.
     Undecided,
 }

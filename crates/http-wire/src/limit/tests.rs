@@ -121,8 +121,8 @@ async fn attempts_refused_unchecked_count_as_failed() {
     assert_eq!(refused, 4);
     // Two are being checked while a third arrives.
     let undecided = |_: &_| Proof::Undecided;
-    let second = async |_: &mut dyn FnMut(UserId) -> bool| {
-        let third = async |_: &mut dyn FnMut(UserId) -> bool| wrong(&ben).await.is_err();
+    let second = async |_: &mut dyn FnMut(UserId, Guess) -> bool| {
+        let third = async |_: &mut dyn FnMut(UserId, Guess) -> bool| wrong(&ben).await.is_err();
         limits.check_password(&request, LoginName::Typed(&ben), third, |_| Proof::Undecided).await
     };
     let held = limits.check_password(&request, LoginName::Typed(&ben), second, undecided).await;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Shown;
 
-/// A channel of notifications.
+/// A notification channel.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct NotificationChannelView<'a> {
     #[schema(value_type = super::Id)]

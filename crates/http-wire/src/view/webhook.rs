@@ -103,6 +103,7 @@ pub struct WebhookDeliveryView<'a> {
     last_error: Option<&'a str>,
     #[schema(value_type = Option<super::Instant>)]
     last_attempt_at: Option<Shown<Timestamp>>,
+    /// Null while no request is planned, as when the webhook is disabled.
     #[schema(value_type = Option<super::Instant>)]
     next_attempt_at: Option<Shown<Timestamp>>,
     #[schema(value_type = super::Instant)]
@@ -112,8 +113,8 @@ pub struct WebhookDeliveryView<'a> {
 }
 
 impl<'a> WebhookDeliveryView<'a> {
-    /// Shows `sent`.
-    pub fn new(sent: &'a WebhookDelivery, now: Timestamp) -> Self {
+    /// Shows `sent`; `is_disabled` says whether its webhook is.
+    pub fn new(sent: &'a WebhookDelivery, is_disabled: bool, now: Timestamp) -> Self {
         Self {
             id: Shown(sent.id),
             chat_room_id: Shown(sent.chat),
@@ -123,7 +124,7 @@ impl<'a> WebhookDeliveryView<'a> {
             last_status: sent.status,
             last_error: sent.error.as_deref(),
             last_attempt_at: sent.attempted_at.map(Shown),
-            next_attempt_at: sent.next_attempt(now).map(Shown),
+            next_attempt_at: sent.next_attempt(is_disabled, now).map(Shown),
             inserted_at: Shown(sent.created_at),
             ended_at: sent.ended.map(|ended| Shown(ended.at)),
         }
@@ -149,6 +150,7 @@ pub struct EventDeliveryView<'a> {
     last_error: Option<&'a str>,
     #[schema(value_type = Option<super::Instant>)]
     last_attempt_at: Option<Shown<Timestamp>>,
+    /// Null while no request is planned, as when the webhook is disabled.
     #[schema(value_type = Option<super::Instant>)]
     next_attempt_at: Option<Shown<Timestamp>>,
     #[schema(value_type = super::Instant)]
@@ -158,8 +160,8 @@ pub struct EventDeliveryView<'a> {
 }
 
 impl<'a> EventDeliveryView<'a> {
-    /// Shows `sent`.
-    pub fn new(sent: &'a EventDelivery, now: Timestamp) -> Self {
+    /// Shows `sent`; `is_disabled` says whether its webhook is.
+    pub fn new(sent: &'a EventDelivery, is_disabled: bool, now: Timestamp) -> Self {
         Self {
             id: Shown(sent.id),
             event: &sent.action,
@@ -168,7 +170,7 @@ impl<'a> EventDeliveryView<'a> {
             last_status: sent.status,
             last_error: sent.error.as_deref(),
             last_attempt_at: sent.attempted_at.map(Shown),
-            next_attempt_at: sent.next_attempt(now).map(Shown),
+            next_attempt_at: sent.next_attempt(is_disabled, now).map(Shown),
             inserted_at: Shown(sent.created_at),
             ended_at: sent.ended.map(|ended| Shown(ended.at)),
         }

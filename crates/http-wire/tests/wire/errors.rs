@@ -11,7 +11,11 @@ use domain::contact::{
     AnswerRequestError, RemoveContactError, RequestStatus, ResolveError, SendRefused, SendRequestError,
 };
 use domain::delivery::AdvanceError;
-use domain::id::{AgentId, ParticipantKind};
+use domain::id::{AgentId, ParticipantKind, PasskeyId, UserId};
+use domain::login::{
+    CeremonyFault, CodeError, LogInError, PasskeyError, PasskeyLogInError, PasskeysOff, PasswordsOff,
+    SecondFactorError,
+};
 use domain::message::{MentionError, PostEventError};
 use domain::store::StoreError;
 use http_wire::error::{ApiError, ErrorCode};
@@ -57,6 +61,45 @@ fn who_asks() {
     let (status, code, _, details) = parts(RegisterError::NameTaken);
     assert_eq!((status, code), (422, "validation_error"));
     assert_eq!(details, json!({"name": ["has already been taken"]}));
+}
+
+#[test]
+fn codes_of_second_factors() {
+    let at_log_in = |error| short(LogInError::Code(error));
+    assert_eq!(at_log_in(CodeError::Required), (401, "second_factor_required"));
+    assert_eq!(at_log_in(CodeError::Wrong), (401, "invalid_second_factor"));
+    assert_eq!(at_log_in(CodeError::TooMany), (429, "rate_limited"));
+    let (_, _, message, _) = parts(LogInError::Wrong);
+    assert!(!message.contains("code"), "{message}");
+    for error in [CodeError::Required, CodeError::Wrong] {
+        let (status, code, _, details) = parts(SecondFactorError::Code(error));
+        assert_eq!((status, code), (422, "validation_error"));
+        assert!(details["/code"][0].is_string(), "{details}");
+    }
+    assert_eq!(short(SecondFactorError::Code(CodeError::TooMany)), (429, "rate_limited"));
+}
+
+#[test]
+fn passkeys() {
+    let fault = || CeremonyFault("the check: it says too much".to_owned());
+    assert_eq!(short(PasskeyError::Off(PasskeysOff::NoAddress)), (403, "forbidden"));
+    assert_eq!(short(PasskeyLogInError::Off(PasskeysOff::Passwords(PasswordsOff))), (403, "forbidden"));
+    for conflict in [PasskeyError::NotBegun, PasskeyError::Taken, PasskeyError::TooMany] {
+        assert_eq!(short(conflict), (409, "conflict"));
+    }
+    assert_eq!(short(PasskeyError::NotFound), (404, "not_found"));
+    let (status, code, _, details) = parts(PasskeyError::Refused(fault()));
+    assert_eq!((status, code), (422, "validation_error"));
+    assert!(!details.to_string().contains("too much"), "{details}");
+    let copied = PasskeyLogInError::Copied { user: UserId::NIL, passkey: PasskeyId::NIL };
+    let (_, _, same, _) = parts(PasskeyLogInError::Refused(fault()));
+    for refused in [copied, PasskeyLogInError::Ended] {
+        let (status, code, message, _) = parts(refused);
+        assert_eq!((status, code, &message), (401, "unauthorized", &same));
+    }
+    for refused in [PasskeyLogInError::NotBegun, PasskeyLogInError::Unknown] {
+        assert_eq!(short(refused), (401, "unauthorized"));
+    }
 }
 
 #[test]

@@ -142,7 +142,9 @@ impl FromBody for AskArguments {
         let earlier = body.text_if_given("question", schema, id(MessageId::parse));
         let about = "How many seconds to wait, 30 by default.";
         let wait = number(body, "wait_seconds", MAX_WAIT, DEFAULT_WAIT, about);
-        let content = body.text_if_given("text", TEXT, MessageContent::new);
+        // Some model services refuse a schema with `anyOf` at the top, so only the description says it.
+        let text = TEXT.about("The text of a new question. `to` is required with it.");
+        let content = body.text_if_given("text", text, MessageContent::new);
         let to = body.texts_if_given("to", TO, MAX_MENTIONS, |text| Ok::<_, Infallible>(text.to_owned()));
         let key = key(body);
         let question = match (earlier?, content?, to?) {

@@ -5,6 +5,7 @@ pub(crate) mod attention;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod chat;
+pub(crate) mod client;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod export;

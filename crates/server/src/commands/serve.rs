@@ -304,6 +304,9 @@ fn bind(
             .configure(api_document::configure)
             .configure(avatar::configure)
             .configure(|app| {
+                if let Some(book) = &wiring.book {
+                    book.clone().configure(app);
+                }
                 if let Some(url) = public_url {
                     app.app_data(url);
                 }

@@ -189,7 +189,7 @@ fn with_paused(all: u64, paused: u64) -> String {
 }
 
 /// Printed if the server has no metrics.
-const UNKNOWN: &str = "unknown; set metrics_listen to see them";
+const UNKNOWN: &str = "unknown; set metrics_listen, and check that the server runs";
 
 /// The open work of agents.
 fn open(work: WorkTotals, times: &Times) -> String {

@@ -132,6 +132,12 @@ impl FromArgMatches for ServerFlags {
     }
 }
 
+/// The settings that select the store, for a command that uses none: it does not show them, and says so if it gets one.
+pub(crate) fn unused_store_flags() -> Vec<Arg> {
+    let of_every_command = flags().filter(|(_, of_every_command)| *of_every_command);
+    of_every_command.map(|(key, _)| flag(&key, "Store").global(true).hide(true)).collect()
+}
+
 /// Every setting, and whether every command accepts it.
 fn flags() -> impl Iterator<Item = (Key, bool)> {
     let keys = Config::described().into_iter().map(|setting| setting.key);

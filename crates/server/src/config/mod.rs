@@ -7,6 +7,7 @@
 
 mod boards;
 mod bus;
+mod client;
 mod cluster;
 mod database;
 mod env_file;
@@ -46,11 +47,12 @@ use domain::work::WorkThresholds;
 use http_wire::limit::RateLimitConfig;
 use http_wire::public_url::PublicUrl;
 
+pub(crate) use client::ClientSettings;
 pub use cluster::ClusterMode;
 pub(crate) use database::without_password;
 pub use files::{FilesAt, FilesConfig};
-pub(crate) use flags::shell_word;
 pub use flags::{Flags, LeadingFlags, ServerFlags};
+pub(crate) use flags::{shell_word, unused_store_flags};
 pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};
 pub use notifications::EmailConfig;
@@ -81,6 +83,8 @@ pub struct Config {
     pub public_url: Option<PublicUrl>,
     /// Whether the console is served.
     pub console: bool,
+    /// The directory of the documentation; `None` if it is not served.
+    pub docs_directory: Option<PathBuf>,
     /// Whether the operator interface is served.
     pub operator_api: bool,
     /// Whether the MCP server is served.
@@ -183,9 +187,33 @@ fn public_url(values: &mut Values) -> Option<PublicUrl> {
         "none",
         "Address at which people reach the server, for example `https://chat.example.org`: http or https, without \
          a slash at its end. With it, an invitation has a link to the page that `GET /invitation` serves, \
-         and an agent has an `avatar_url`.",
+         and an agent has an `avatar_url`. With a host name and https, users can add passkeys.",
     );
     values.optional(public_url, str::parse)
+}
+
+/// Reads where the first key is written.
+fn first_key_file(values: &mut Values) -> Option<PathBuf> {
+    let first_key = Key::text(
+        "first_key_file",
+        "FILE",
+        "none, the key is printed",
+        "File for the first user's API key, written by the first start and readable only by its owner. Set it \
+         where output is kept, as by `docker logs`.",
+    );
+    values.optional(first_key, parse::text).map(PathBuf::from)
+}
+
+/// Reads where the documentation is.
+fn docs_directory(values: &mut Values) -> Option<PathBuf> {
+    let key = Key::text(
+        "docs_directory",
+        "DIRECTORY",
+        "none",
+        "Directory of the documentation as web pages, which `scripts/book` builds and the Debian package contains. The \
+         server shows them at `/docs/`. Only the operator may be able to write to it.",
+    );
+    values.optional(key, parse::text).map(PathBuf::from)
 }
 
 /// Reads whether the operator interface is served.
@@ -261,7 +289,9 @@ impl Config {
             "true",
             "Whether to serve the console, a page in the browser, at `/console/`.",
         );
-        let (console, operator_api) = (values.read(console, parse::switch), operator_api(values));
+        let console = values.read(console, parse::switch);
+        let docs_directory = docs_directory(values);
+        let operator_api = operator_api(values);
         let (mcp, a2a) = doors(values);
         let metrics = Key::text(
             "metrics_listen",
@@ -278,14 +308,7 @@ impl Config {
             "Directory for the embedded store and for the keys that sign tokens.",
         );
         let data_dir = PathBuf::from(values.read(data_dir, parse::text));
-        let first_key = Key::text(
-            "first_key_file",
-            "FILE",
-            "none, the key is printed",
-            "File for the first user's API key, written by the first start and readable only by its owner. Set it \
-             where output is kept, as by `docker logs`.",
-        );
-        let first_key_file = values.optional(first_key, parse::text).map(PathBuf::from);
+        let first_key_file = first_key_file(values);
         let min_free_bytes = min_free_bytes(values);
         let store = database::read(values, &data_dir);
         let cluster_mode = cluster::read(values, &store);
@@ -316,6 +339,7 @@ impl Config {
             listen,
             public_url,
             console,
+            docs_directory,
             operator_api,
             mcp,
             a2a,

@@ -51,8 +51,8 @@ pub(super) fn read(values: &mut Values) -> Option<EmailConfig> {
         }
         (None, _) => return None,
     };
-    match Mailer::new(&url, &from) {
-        Ok(_) => {}
+    match Mailer::check(&url, &from) {
+        Ok(()) => {}
         Err(MailerFault::Url(_)) => {
             let problem = "is not a URL such as smtps://USER:PASSWORD@HOST, or smtp://HOST:PORT";
             values.refuse("smtp_url", problem.to_owned());

@@ -1,6 +1,7 @@
 //! Identity providers: the tables `[oidc.NAME]`, and the switch that turns passwords off.
 
 use std::fs;
+use std::time::Duration;
 
 use domain::id::OrganizationId;
 use domain::login::{ClaimRule, ProviderName, ProviderPolicy};
@@ -25,7 +26,7 @@ applies decides the organization and the role of the user. If there are rules an
 Without rules, everybody is admitted, and new accounts get an organization of their own.";
 
 /// The settings in the table of a provider: name, default, and description.
-pub(super) const LINES: [(&str, &str, &str); 9] = [
+pub(super) const LINES: [(&str, &str, &str); 11] = [
     ("issuer", "required", "URL of the provider, exactly as its discovery document states it."),
     ("client_id", "required", "Id of this server at the provider."),
     ("client_secret", "none", "Secret of this server at the provider."),
@@ -45,6 +46,19 @@ pub(super) const LINES: [(&str, &str, &str); 9] = [
         "`false`",
         "Whether addresses are verified if the provider does not say so (`email_verified`). Set it only for a \
          provider whose users cannot enter any address.",
+    ),
+    (
+        "session_hours",
+        "`24`",
+        "How many hours (1 to 720) a session lasts after a log-in with this provider. People then log in again, which \
+         those who have lost their account at the provider cannot.",
+    ),
+    (
+        "max_age_minutes",
+        "none",
+        "How many minutes (1 to 1440) before a log-in the person may have authenticated at the provider, which asks again \
+         after that. Without it, a person who is logged in at the provider need not prove anything. The provider must state \
+         the time in ID tokens (`auth_time`), which some do not.",
     ),
 ];
 
@@ -75,6 +89,8 @@ pub struct ProviderConfig {
     pub settings: oidc::Settings,
     /// What its people may do.
     pub policy: ProviderPolicy,
+    /// How long a session lasts.
+    pub session_lifetime: Duration,
 }
 
 /// How users log in.
@@ -140,6 +156,9 @@ fn provider(
     let mut flag = |line| values.line(&path(line), Form::Switch, parse::switch).unwrap_or(false);
     let (creates_accounts, links_by_email, trusts_email) =
         (flag("create_accounts"), flag("link_by_verified_email"), flag("trust_email"));
+    let hours = values.line(&path("session_hours"), Form::Number, parse::number(1, 720)).unwrap_or(24);
+    let session_lifetime = Duration::from_secs(hours * 60 * 60);
+    let max_age = values.line(&path("max_age_minutes"), Form::Number, parse::number(1, 1440));
     let rules = tables.iter().filter_map(|inner| inner.strip_prefix(name)?.strip_prefix(".claims."));
     let rules =
         rules.filter_map(|rule| self::rule(values, &format!("{table}.claims.{rule}"))).collect::<Vec<_>>();
@@ -168,9 +187,11 @@ fn provider(
         scopes: scopes.unwrap_or_else(|| ["email", "profile"].map(str::to_owned).to_vec()),
         redirect_url,
         claims: rules.iter().map(|rule| rule.claim.clone()).collect(),
+        max_age: max_age.map(|minutes| Duration::from_secs(minutes * 60)),
     };
     let policy = ProviderPolicy { creates_accounts, links_by_email, trusts_email, rules };
-    Some(ProviderConfig { label: label.unwrap_or_else(|| name.to_string()), name, settings, policy })
+    let label = label.unwrap_or_else(|| name.to_string());
+    Some(ProviderConfig { name, label, settings, policy, session_lifetime })
 }
 
 fn rule(values: &mut Values, table: &str) -> Option<ClaimRule> {
@@ -204,7 +225,7 @@ mod tests {
     #[test]
     fn providers_are_read_in_order() {
         let file = "[oidc.second]\nissuer = 'https://b.example'\nclient_id = 'x'\nlabel = 'B'\nscopes = ['email', 'groups']\n\
-                    [oidc.first]\nissuer = 'https://a.example'\nclient_id = 'y'\nclient_secret = 's'\n\
+                    [oidc.first]\nissuer = 'https://a.example'\nclient_id = 'y'\nclient_secret = 's'\nsession_hours = 8\n\
                     create_accounts = true\nlink_by_verified_email = true\n\
                     [oidc.first.claims.z]\nclaim = 'groups'\nvalue = 'admins'\norganization = 'Acme'\nrole = 'admin'\n\
                     [oidc.first.claims.a]\nclaim = 'groups'\nvalue = '*'\norganization = 'Acme'\n";
@@ -216,6 +237,8 @@ mod tests {
         assert_eq!((second.name.as_str(), &*second.label), ("second", "B"));
         assert_eq!(second.settings.scopes, ["email", "groups"]);
         assert_eq!(second.policy, ProviderPolicy::default());
+        let hours = |provider: &ProviderConfig| provider.session_lifetime.as_secs() / 3600;
+        assert_eq!((hours(second), hours(first)), (24, 8));
         assert_eq!((first.label.as_str(), first.settings.client_secret.as_deref()), ("first", Some("s")));
         assert_eq!(first.settings.scopes, ["email", "profile"]);
         assert_eq!(first.settings.redirect_url, "https://chat.example.org/console/oidc/first/callback");
@@ -240,6 +263,9 @@ mod tests {
             (format!("{BEGIN}{good}client_secret = 's'\nclient_secret_file = '/nowhere'\n"), 2),
             (format!("{BEGIN}{good}scopes = 'email'\n"), 1),
             (format!("{BEGIN}{good}create_account = true\n"), 1),
+            (format!("{BEGIN}{good}session_hours = 0\n"), 1),
+            (format!("{BEGIN}{good}session_hours = 721\n"), 1),
+            (format!("{BEGIN}{good}max_age_minutes = 0\n"), 1),
             (format!("{BEGIN}{good}[oidc.x.claims.a]\nclaim = 'g'\nvalue = 'v'\n"), 1),
             (
                 format!(

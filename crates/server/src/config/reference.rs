@@ -19,7 +19,8 @@ defaults.
 - Both commands also print JSON with `--json`.
 
 Unknown keys in the file, unknown flags, and unknown variables that begin with `PARLANCE_` are faults too. Exceptions
-are `PARLANCE_KEY` (an API key, in examples and scripts), the variables of builds and tests of this project
+are `PARLANCE_KEY` (an API key, in examples, scripts, and [`parlance client`](client.md)), `PARLANCE_URL` and
+`PARLANCE_PROFILE` (the server and the profile of `parlance client`), the variables of builds and tests of this project
 (`PARLANCE_COMMIT`, `PARLANCE_BUILT_AT`, `PARLANCE_BIN`, `PARLANCE_SCENE`, `PARLANCE_TEST_…`), and those that Kubernetes
 sets for a service named `parlance` (`PARLANCE_PORT…`, `PARLANCE_SERVICE_…`).
 
@@ -76,8 +77,8 @@ pub(crate) fn reference() -> String {
 }
 
 const FILE_BEFORE: &str = "\
-# The settings of Parlance. Each line shows the default, or an example in quotes with dots; remove the # in front of a line to
-# set it. Flags and environment variables override this file. Check it with `parlance config check`.
+# The settings of Parlance, with their defaults; … stands for a value of your own. To set one, remove the # in front of it.
+# Flags and environment variables override this file. Check it with `parlance config check`.
 ";
 
 /// The width of the file, in columns.

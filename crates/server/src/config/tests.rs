@@ -73,7 +73,15 @@ fn every_fault_is_reported_at_once_with_its_place() {
 
 #[test]
 fn variables_that_are_no_settings_are_left_alone() {
-    let names = ["PARLANCE_KEY", "PARLANCE_TEST_STORE", "PARLANCE_BIN", "PARLANCE_PORT_4000_TCP", "PATH"];
+    let names = [
+        "PARLANCE_KEY",
+        "PARLANCE_PROFILE",
+        "PARLANCE_URL",
+        "PARLANCE_TEST_STORE",
+        "PARLANCE_BIN",
+        "PARLANCE_PORT_4000_TCP",
+        "PATH",
+    ];
     let examined = with_file(&[], &names.map(|name| (name, "x")), "");
     assert_eq!(faults(&examined), Vec::<String>::new());
 }

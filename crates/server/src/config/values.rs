@@ -20,10 +20,13 @@ use crate::nearest::nearest;
 /// The default configuration file; it need not exist.
 const DEFAULT_FILE: &str = "parlance.toml";
 
-/// Variables with the prefix of settings that are not settings: the API key in examples and scripts, those
-/// of the build and of the project's tests, and those that Kubernetes sets for a service of this name.
-const NO_SETTINGS: [&str; 6] = [
-    "PARLANCE_KEY",
+/// Variables with the prefix of settings that are not settings: those of `parlance client`, of which scripts and examples
+/// use the API key too, those of the build and of the project's tests, and those that Kubernetes sets for a service of this
+/// name.
+const NO_SETTINGS: [&str; 8] = [
+    ::client::KEY_VARIABLE,
+    ::client::PROFILE_VARIABLE,
+    ::client::URL_VARIABLE,
     "PARLANCE_COMMIT",
     "PARLANCE_BUILT_AT",
     "PARLANCE_BIN",

@@ -24,6 +24,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::open_files;
 pub(crate) use arrival::PLAIN_REFUSED;
 
 use arrival::Acceptor;
@@ -58,7 +59,10 @@ where
     let listen = config.listen.as_str();
     let door = Arc::new(Acceptor::new(config, tls, responses));
     let (header_timeout, idle_timeout) = (config.http.header_timeout, config.http.idle_timeout);
-    let server = Server::build().disable_signals().shutdown_timeout(GRACE_SECONDS);
+    let workers = std::thread::available_parallelism().map_or(2, usize::from);
+    let of_worker = open_files::raise_limit().div_ceil(workers);
+    let server = Server::build().workers(workers).max_concurrent_connections(of_worker);
+    let server = server.disable_signals().shutdown_timeout(GRACE_SECONDS);
     let stopping = server.graceful_shutdown_signal();
     let server = server.bind("parlance", listen, move || {
         let app = app().into_factory().map_err(|error| error.into().error_response());

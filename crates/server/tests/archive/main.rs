@@ -8,7 +8,6 @@ mod refusals;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use adapters_sqlite::Location;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 use testkit::{Fixture, Stores, World};
@@ -61,7 +60,7 @@ impl Files {
     }
 
     fn stores(&self, name: &str) -> Stores {
-        Stores::sqlite(&Location::File(self.file(name)))
+        Stores::in_file(&self.file(name))
     }
 
     /// An archive of a store in which everything was made.

@@ -342,7 +342,8 @@ pub async fn what_is_sent_again_stays_in_its_tree(world: World) {
 pub async fn a_trace_runs_through_a_tree(world: World) {
     let Team { ann, agents: [bot, scout, clerk], chat } = team(&world).await;
     let beginning = Services::new(Ports { begin_traces: BeginTraces::recording(1.0), ..world.ports.clone() });
-    let stated = |text: &str| SendHeaders { once: None, traceparent: Some(text.parse().unwrap()) };
+    let stated =
+        |text: &str| SendHeaders { traceparent: Some(text.parse().unwrap()), ..SendHeaders::default() };
     let trace = async |message| {
         let message = stored(&world, &ann, chat, message).await;
         message.traceparent.map(|at| (at.to_string(), at.is_own_of(message.id)))

@@ -6,15 +6,18 @@ use std::time::Duration;
 use domain::chat::Role;
 use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, AttemptNumber, ClaimLease, Delivery, DeliveryFilter, DeliveryKey,
-    DeliveryStatus, DeliveryStep, FailureText, Order, SHOWN_ATTEMPTS,
+    DeliveryStatus, DeliveryStep, FailureText, Order, ReadDeliveriesError, SHOWN_ATTEMPTS,
 };
+use domain::file::File;
 use domain::id::{ChatId, MessageId, ParticipantId};
-use domain::message::{HistoryFilter, Message};
+use domain::message::{HistoryFilter, Message, SendMessage};
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
 use domain::store::OnCommit;
 
+use super::files::upload;
 use super::messages::{ann_and_bot, first};
+use crate::world::text;
 use crate::{TestAgent, World};
 
 fn failed() -> DeliveryStep {
@@ -53,6 +56,29 @@ pub async fn attempts_are_numbered_without_gaps_under_many_workers(world: World)
     let open =
         waiting.deliveries[0].attempts().iter().filter(|attempt| attempt.completed_at().is_none()).count();
     assert_eq!((open, waiting.deliveries[0].attempts().len()), (1, 20));
+}
+
+/// The same message, with the record of each agent and with its file; nothing for an agent that is not in the room.
+pub async fn agents_that_ask_at_once_get_their_own_records(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let (other, stranger) = (world.agent(&ann, "Other").await, world.agent(&ann, "Stranger").await);
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
+    let file = File { expires_at: None, ..upload(&world, ann.caller, chat, "plan.txt", b"the plan").await };
+    let to = [&bot, &other].map(|agent| ParticipantId::Agent(agent.id));
+    let work = SendMessage { attachments: vec![file.id], ..text("work", &to) };
+    let message = world.messages.send(ann.caller, chat, work).await.unwrap().id;
+    take(&world, &bot, chat, message, &[DeliveryStep::Begin, failed(), DeliveryStep::Begin]).await;
+
+    let next = async |agent: &TestAgent| world.deliveries.next(agent.caller, chat).await;
+    let (one, same, others, refused) = tokio::join!(next(&bot), next(&bot), next(&other), next(&stranger));
+    let [one, same, others] = [one, same, others].map(|found| found.unwrap().unwrap());
+    assert_eq!(one, same);
+    for (found, agent, attempts) in [(one, bot, 2), (others, other, 0)] {
+        let [record] = &*found.deliveries else { panic!("{:?}", found.deliveries) };
+        assert_eq!((found.id, record.agent(), record.attempts().len()), (message, agent.id, attempts));
+        assert_eq!(found.attachments, std::slice::from_ref(&file));
+    }
+    assert!(matches!(refused, Err(ReadDeliveriesError::ChatNotFound)), "{refused:?}");
 }
 
 /// The table of filters, in both orders, by cursor and by page.

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::account::UserHandle;
-use domain::audit::AuditAction;
+use domain::audit::{AuditAction, RecordedActor};
+use domain::caller::UserCaller;
 use domain::change::Change;
 use domain::id::ParticipantId;
 use domain::login::{
     BegunLogIn, ClaimRule, Claims, CodeLogInError, EndedAtProvider, Federation, Identity, IdentityProvider,
     KeptLogIn, LOG_IN_LIFETIME, LOGIN_CODE_LIFETIME, LOGOUT_SKEW, LinkOutcome, LogIn, LogInError, LoggedIn,
     LoginService, NotAdmitted, Password, PendingLogIn, ProvidedIdentity, Provider, ProviderFault,
-    ProviderLogIn, ProviderLogInError, ProviderName, ProviderPolicy, ResetPasswordError, ReturnPath,
-    SessionKind, TypedName,
+    ProviderLogIn, ProviderLogInError, ProviderName, ProviderPolicy, RefreshError, ResetPasswordError,
+    ReturnPath, SessionKind, TypedName,
 };
 use domain::organization::OrganizationRole;
 use domain::plan::{OrganizationName, WhichOrganization};
@@ -28,6 +29,9 @@ use crate::World;
 
 const ISSUER: &str = "https://sso.example";
 
+/// How long a session of the provider lasts.
+const SESSION: Duration = Duration::from_secs(8 * 60 * 60);
+
 /// A provider that says what a test has told it. The code is the subject of the person; a logout token is the JSON of
 /// what has ended.
 #[derive(Default)]
@@ -38,10 +42,6 @@ pub(crate) struct FakeProvider {
 
 #[async_trait]
 impl IdentityProvider for FakeProvider {
-    fn issuer(&self) -> &str {
-        ISSUER
-    }
-
     async fn begin(&self) -> Result<BegunLogIn, ProviderFault> {
         let [state, nonce, verifier] = ["state", "nonce", "verifier"].map(str::to_owned);
         let pending = PendingLogIn { state, nonce, verifier };
@@ -87,7 +87,8 @@ impl Sso {
     fn with(world: &World, policy: ProviderPolicy, is_only: bool) -> Self {
         let fake = Arc::<FakeProvider>::default();
         let name = ProviderName::new("sso").unwrap();
-        let provider = Provider { name, label: "SSO".to_owned(), policy, client: fake.clone() };
+        let label = "SSO".to_owned();
+        let provider = Provider { name, label, policy, session_lifetime: SESSION, client: fake.clone() };
         let federation = Federation { providers: vec![provider], is_only };
         let services = Services::new(Ports { federation, ..world.ports.clone() });
         Self { provider: fake, logins: services.logins }
@@ -245,6 +246,39 @@ pub async fn claims_decide_the_organization_and_the_role(world: World) {
         "somebody must be it"
     );
     assert!(is_refused(log_in(json!([])).await), "who has left the groups is not admitted any more");
+    let log = log_of(&world, None, None).await.into_iter();
+    let moves = log.filter(|entry| entry.detail.as_ref().is_some_and(|detail| detail.contains(ISSUER)));
+    let moves = moves.filter(|entry| entry.actor == RecordedActor::Server).map(|entry| {
+        let detail = entry.detail.unwrap_or_default();
+        (entry.action, detail.replace(&format!("provider={ISSUER}"), "").trim().to_owned())
+    });
+    let mut moves = moves.map(|(action, role)| (action.as_str(), role)).collect::<Vec<_>>();
+    moves.sort();
+    let entry = |action: &'static str, role: &str| (action, role.to_owned());
+    let expected = [
+        entry("member.joined", "admin"),
+        entry("member.removed", ""),
+        entry("member.role_set", "admin"),
+        entry("member.role_set", "member"),
+    ];
+    assert_eq!(moves, expected, "by the provider, not by the operator");
+}
+
+/// A session that a provider has opened ends at its time, even if it is in use.
+pub async fn a_session_of_a_provider_is_not_prolonged(world: World) {
+    let sso = Sso::new(&world, creating());
+    let open = sso.log_in("1", verified("dana@example.org")).await.unwrap();
+    for left in [3, 2, 1] {
+        world.clock.advance(SESSION / 4);
+        let resumed = sso.logins.resume(&open.refresh_token).await.unwrap();
+        assert_eq!(resumed.refresh_lifetime, SESSION / 4 * left);
+    }
+    let (user, ends_at) = (&open.access.user, open.refresh_expires_at);
+    let caller = UserCaller { user: user.id, organization: user.organization };
+    let listed = sso.logins.list_sessions(caller).await.unwrap();
+    assert_eq!(listed.iter().map(|session| session.expires_at).collect::<Vec<_>>(), [ends_at]);
+    world.clock.advance(SESSION / 4);
+    assert!(matches!(sso.logins.resume(&open.refresh_token).await, Err(RefreshError::Unknown)));
 }
 
 /// Only in the browser that began it, once, and in time.
@@ -357,6 +391,7 @@ pub async fn a_log_in_code_works_once(world: World) {
     let log_in = LogIn {
         name: TypedName::new("ann"),
         password: password.clone(),
+        code: None,
         kind: SessionKind::Browser,
         address: None,
     };

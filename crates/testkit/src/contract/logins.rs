@@ -9,8 +9,8 @@ use domain::event::DomainEvent;
 use domain::id::{ParticipantId, SessionId};
 use domain::login::{
     CONFIRMED_FOR, ConfirmError, EndSessionError, IssueResetError, LogIn, LogInError, LoggedIn, NewSession,
-    Password, PasswordHash, RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SessionKind,
-    SessionProof, SetPassword, TypedName, WhichLogin,
+    Password, PasswordHash, RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SecondProof,
+    SessionKind, SessionProof, SetPassword, TypedName, WhichLogin,
 };
 use domain::ports::Clock;
 use domain::store::OnCommit;
@@ -19,10 +19,10 @@ use uuid::Uuid;
 use super::audit::log_of;
 use crate::{FixedHasher, TestUser, World};
 
-const FIRST: &str = "correct horse";
-const SECOND: &str = "battery staple";
+pub(super) const FIRST: &str = "correct horse";
+pub(super) const SECOND: &str = "battery staple";
 
-fn password(text: &str) -> Password {
+pub(super) fn password(text: &str) -> Password {
     Password::new(text.to_owned()).unwrap()
 }
 
@@ -30,6 +30,7 @@ async fn log_in(world: &World, name: &str, text: &str) -> Option<LoggedIn> {
     let command = LogIn {
         name: TypedName::new(name),
         password: Password::typed(text.to_owned()).unwrap(),
+        code: None,
         kind: SessionKind::Program,
         address: None,
     };
@@ -67,8 +68,8 @@ pub(super) async fn is_good(world: &World, open: &LoggedIn) -> bool {
     }
 }
 
-/// A user with a password, set by a reset token.
-async fn user_with_password(world: &World, handle: &str) -> TestUser {
+/// A user with the password [`FIRST`], set by a reset token.
+pub(super) async fn user_with_password(world: &World, handle: &str) -> TestUser {
     let user = world.user(handle).await;
     let reset = world.logins.issue_reset(&UserHandle::new(handle).unwrap()).await.unwrap();
     world.logins.reset_password(&reset.token, password(FIRST), SessionKind::Program).await.unwrap();
@@ -110,11 +111,12 @@ pub async fn a_used_up_account_answers_like_a_wrong_password(world: World) {
         let command = LogIn {
             name: TypedName::new(name),
             password: password(FIRST),
+            code: None,
             kind: SessionKind::Program,
             address: None,
         };
         let mut asked = None;
-        let outcome = world.logins.log_in_if(command, |user| allowed && asked.insert(user) == &user).await;
+        let outcome = world.logins.log_in_if(command, |user, _| allowed && asked.insert(user) == &user).await;
         (outcome.is_ok(), matches!(outcome, Err(LogInError::Wrong)), asked)
     };
     for name in ["ann", "ann@example.org"] {
@@ -313,7 +315,7 @@ pub async fn a_password_replaced_meanwhile_opens_no_session(world: World) {
         store.begin_session(NewSession {
             id: SessionId::new(Uuid::from_u128(number.into())),
             user: ann.id,
-            proof: SessionProof::Password(password_set_at),
+            proof: SessionProof::Password(password_set_at, SecondProof::None),
             kind: SessionKind::Program,
             family: digest(0),
             token: digest(1),
@@ -327,7 +329,7 @@ pub async fn a_password_replaced_meanwhile_opens_no_session(world: World) {
 
     let set = |text: &str, replaces| {
         let password = PasswordHash::new(text.to_owned());
-        let command = SetPassword { user: ann.id, password, replaces, now };
+        let command = SetPassword { user: ann.id, password, replaces, by: ann.id.into(), now };
         store.set_password(command, OnCommit::nothing())
     };
     let holder = set("another", Some(known.set_at)).await.unwrap().unwrap();

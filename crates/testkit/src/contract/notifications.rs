@@ -8,8 +8,8 @@ use domain::chat::{ReadMark, ReadingChange, Role};
 use domain::id::{ChatId, MessageId, NotificationChannelId, ParticipantId};
 use domain::notification::{
     ChannelChanges, ChannelEnd, ChannelKind, ChannelSettings, ChannelTarget, LEASE, LinkError, MAX_OF_USER,
-    NewChannel, NewTarget, Notification, NotificationAction, NotificationChannel, NotificationError,
-    NotificationKind, NotificationLease, Prepared, SendResult, ShownContent, WebPushKeys,
+    MAX_TOGETHER, NewChannel, NewTarget, Notification, NotificationAction, NotificationChannel,
+    NotificationError, NotificationKind, NotificationLease, Prepared, SendResult, ShownContent, WebPushKeys,
 };
 use domain::ports::Clock;
 use domain::push::PushSecret;
@@ -313,6 +313,29 @@ pub async fn a_digest_gathers_what_waits(world: World) {
     assert_eq!(about(&test)[0].0, NotificationKind::Test);
 }
 
+/// However many wait, in parts, and all end with the channel.
+pub async fn what_waits_is_sent_in_parts(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let digest = ChannelSettings { digest_minutes: 10, ..settings() };
+    let gathered = channel(&world, &ann, ntfy(), digest).await;
+    for _ in 0..MAX_TOGETHER + 5 {
+        mention(&world, &bot, chat, &ann).await;
+    }
+    assert_eq!(try_take(&world, gathered.id).await, None);
+    world.clock.advance(MINUTE * 10);
+    let part = take(&world, &gathered).await;
+    assert_eq!(about(&part).len(), MAX_TOGETHER);
+    deliver(&world, &part).await;
+    let rest = take(&world, &gathered).await;
+    assert_eq!(about(&rest).len(), 5, "at once");
+    mention(&world, &bot, chat, &ann).await;
+    assert_eq!(try_take(&world, gathered.id).await, None);
+    settle(&world, &rest, refused()).await.unwrap();
+    let states = states(&world, &ann).await;
+    assert_eq!(states.iter().filter(|state| **state == "delivered").count(), MAX_TOGETHER);
+    assert_eq!(states.iter().filter(|state| **state == "dropped").count(), 6);
+}
+
 /// A channel whose receiver refuses for good is off until its user switches it on.
 pub async fn a_refused_channel_is_switched_off(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
@@ -400,7 +423,8 @@ pub async fn notifications_end_with_their_user(world: World) {
     question(&world, &bot, chat).await;
     let who = ParticipantId::User(ann.id);
     world.administration.set_disabled(who, true).await.unwrap();
-    assert!(world.notifications.take(own.id).await.unwrap().is_none());
+    assert!(try_take(&world, own.id).await.is_none());
+    assert_eq!(states(&world, &ann).await, [""; 0]);
     world.administration.set_disabled(who, false).await.unwrap();
     world.clock.advance(Duration::from_secs(60 * 60));
     assert_eq!(told(&world, &own).await.len(), 1);

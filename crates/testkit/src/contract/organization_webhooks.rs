@@ -380,6 +380,7 @@ pub async fn events_are_sent_again(world: World) {
     world.clock.advance(seconds(1));
     let resent = hooks.resend_event(admin(&ann), ids[2]).await.unwrap();
     assert_eq!((resent.attempts, resent.ended, resent.created_at), (1, None, world.clock.now()));
+    assert_eq!((resent.status, resent.attempted_at), (None, None), "nothing has been answered since");
     let again = due(&world, &ann).await;
     assert_eq!((again.delivery.id, again.delivery.attempts), (ids[2], 2), "its requests are counted on");
     settle(&world, &again, answer(200)).await;

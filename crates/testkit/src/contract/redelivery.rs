@@ -1,5 +1,6 @@
 //! Deliveries that no socket has taken yet.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -130,6 +131,19 @@ pub async fn only_what_is_new_is_found(world: World) {
     assert!(behind.iter().all(|one| one.found.is_empty()));
     let read = new_messages(&world, &bot, chat, 0..10).await;
     assert_eq!(read.iter().map(|message| message.id).collect::<Vec<_>>(), messages[..1]);
+}
+
+/// Of each chat that exists, also of one without messages.
+pub async fn the_newest_messages_of_chats_are_known(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let empty = world.chat(ann.caller, &[]).await;
+    for _ in 0..2 {
+        send(&world, &ann, chat, &[&bot]).await;
+    }
+    let asked = vec![chat, ChatId::new(bot.id.uuid()), empty];
+    let last = world.stores.deliveries.last_sequences(asked).await.unwrap();
+    assert_eq!(last, HashMap::from([(chat, Sequence::new(2)), (empty, Sequence::default())]));
+    assert!(world.stores.deliveries.last_sequences(Vec::new()).await.unwrap().is_empty());
 }
 
 /// With the reader's own record, in their order, for participants only, and within bounds.

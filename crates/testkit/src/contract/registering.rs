@@ -48,6 +48,7 @@ pub async fn a_registered_user_is_logged_in(world: World) {
     let again = LogIn {
         name: TypedName::new("ben"),
         password: Password::new("correct horse".to_owned()).unwrap(),
+        code: None,
         kind: SessionKind::Program,
         address: None,
     };

@@ -93,6 +93,7 @@ pub async fn open_work_is_listed_oldest_first(world: World) {
         (text(item), item.agent.name.as_str(), item.chat == chat, item.delivery.status().as_str())
     });
     assert_eq!(listed[3].text.as_ref().unwrap().chars().count(), 200);
+    assert!(listed[3].text_with_handles().unwrap().starts_with("@ann/bot ä"));
     let cut = "ä".repeat(200 - "@[[]] ".len() - bot.id.to_string().len());
     let mut pair = [("for both", "Bot", false, "new"), ("for both", "Scout", false, "new")];
     pair.sort_by_key(|(_, name, ..)| if *name == "Bot" { bot.id } else { scout.id });

@@ -58,7 +58,7 @@ impl Cast {
     /// An idempotency key and a trace, or none.
     fn headers(&mut self) -> SendHeaders {
         let traceparent = self.rng.of(&["", "", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"]);
-        SendHeaders { once: self.once(), traceparent: traceparent.parse().ok() }
+        SendHeaders { once: self.once(), traceparent: traceparent.parse().ok(), client_id: None }
     }
 
     fn send(&mut self) -> Act {

@@ -50,6 +50,10 @@ impl DeliveryRepository for Damaged {
         broken()
     }
 
+    async fn last_sequences(&self, _: Vec<ChatId>) -> Result<HashMap<ChatId, Sequence>, StoreError> {
+        broken()
+    }
+
     async fn list(
         &self,
         _: AgentId,

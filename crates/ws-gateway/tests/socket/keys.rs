@@ -233,8 +233,8 @@ async fn a_session_that_ends_takes_its_sockets_with_it() {
     with_password(&bench, "correct horse").await;
     let log_in = async || {
         let password = Password::typed("correct horse".to_owned()).unwrap();
-        let command =
-            LogIn { name: TypedName::new("ann"), password, kind: SessionKind::Program, address: None };
+        let name = TypedName::new("ann");
+        let command = LogIn { name, password, code: None, kind: SessionKind::Program, address: None };
         bench.world.logins.log_in(command).await.unwrap()
     };
     let connect = async |open: &LoggedIn, agent: &str| {

@@ -169,7 +169,7 @@ impl AuditEntry {
         entry.with_detail(reason.as_str())
     }
 
-    /// A channel of notifications that its user has made. Of the address, only the beginning is recorded, as of a webhook.
+    /// A notification channel that its user has made. Of the address, only the beginning is recorded, as of a webhook.
     pub fn notification_channel_created(channel: &NotificationChannel) -> Self {
         let kind = channel.target.kind().as_str();
         let detail = match channel.target.url() {

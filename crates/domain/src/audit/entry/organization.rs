@@ -17,6 +17,11 @@ use crate::webhook::{ChangeOrganizationWebhook, DisabledReason, ResendEvent};
 /// The maximum number of characters of the events of a webhook that are recorded.
 const EVENTS_CHARS: usize = 300;
 
+/// Who does what a rule on the claims of an identity provider says, if one does, and which provider.
+fn by_claims(issuer: Option<&str>, otherwise: Actor) -> (Actor, Option<String>) {
+    issuer.map_or((otherwise, None), |issuer| (Actor::Server, Some(format!("provider={issuer}"))))
+}
+
 impl From<Authority> for Actor {
     fn from(by: Authority) -> Self {
         by.user().map_or(Self::Operator, Self::from)
@@ -121,9 +126,10 @@ impl AuditEntry {
     /// A member who has another role.
     pub fn role_set(command: &SetRole) -> Self {
         let organization = command.by.organization();
-        let action = AuditAction::RoleSet;
-        Self::of_member(action, command.by, command.member, organization, command.now)
-            .with_detail(command.role.as_str())
+        let (actor, rule) = by_claims(command.issuer.as_deref(), command.by.into());
+        Self::of_member(AuditAction::RoleSet, actor, command.member, organization, command.now).with_detail(
+            [command.role.as_str().to_owned()].into_iter().chain(rule).collect::<Vec<_>>().join(" "),
+        )
     }
 
     /// A member who has left or was removed, for the previous organization.
@@ -149,13 +155,18 @@ impl AuditEntry {
         to: OrganizationId,
         role: OrganizationRole,
     ) -> [Self; 2] {
-        let (actor, gone) = match command.by {
+        let (actor, exit) = match command.by {
             EnterBy::Invitation(_) => (command.user.into(), AuditAction::MemberLeft),
             EnterBy::Operator(..) => (Actor::Operator, AuditAction::MemberRemoved),
         };
-        let came = Self::of_member(AuditAction::MemberJoined, actor, command.user, to, command.now);
-        let went = Self::of_member(gone, actor, command.user, from, command.now);
-        [went, came.with_detail(role.as_str())]
+        let (actor, reason) = by_claims(command.issuer.as_deref(), actor);
+        let joined = Self::of_member(AuditAction::MemberJoined, actor, command.user, to, command.now);
+        let left = Self::of_member(exit, actor, command.user, from, command.now);
+        let role = role.as_str();
+        match reason {
+            Some(reason) => [left.with_detail(&reason), joined.with_detail(format!("{role} {reason}"))],
+            None => [left, joined.with_detail(role)],
+        }
     }
 
     fn of_member(

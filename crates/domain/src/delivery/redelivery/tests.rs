@@ -156,15 +156,15 @@ fn a_chat_with_retried_work_is_searched_from_its_beginning() {
         assert_eq!(since(&mut schedule, listening, 60), 100);
     }
     schedule.end_round();
-    schedule.begin_round(HashSet::from([ChatId::new(uuid::Uuid::from_u128(2))]));
+    schedule.begin_round(HashSet::from([ChatId::new(uuid::Uuid::from_u128(2))]), &HashSet::new());
     assert_eq!(since(&mut schedule, one, 61), 100, "another chat");
     schedule.keep(&other);
     schedule.end_round();
-    schedule.begin_round(HashSet::from([one.chat]));
+    schedule.begin_round(HashSet::from([one.chat]), &HashSet::new());
     assert_eq!(since(&mut schedule, one, 62), 0);
     schedule.keep(&other);
     schedule.end_round();
-    schedule.begin_round(HashSet::new());
+    schedule.begin_round(HashSet::new(), &HashSet::new());
     assert_eq!(since(&mut schedule, other, 63), 0);
 }
 

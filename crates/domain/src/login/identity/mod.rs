@@ -1,4 +1,4 @@
-//! People whom an identity provider knows (OpenID Connect): what identifies them, and which account they get.
+//! People known to an identity provider (OpenID Connect): what identifies them, and which account they get.
 //!
 //! An account is identified by the *issuer* and the *subject*, which never change. An e-mail address can change hands, so
 //! it links an account only if the operator allows it, and only if the provider has verified it. Everything here is pure;
@@ -67,7 +67,7 @@ pub struct IdentityRecord {
     pub used_at: Option<Timestamp>,
 }
 
-/// A person whom a provider has authenticated.
+/// A person authenticated by a provider.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProvidedIdentity {
     /// The person.

@@ -112,6 +112,15 @@ impl WebhookService {
         Ok(self.ports.events.event_deliveries(by, page).await??)
     }
 
+    /// Returns whether the webhook of an organization is disabled, so that its deliveries wait.
+    pub async fn is_disabled_of_organization(&self, by: Authority) -> Result<bool, OrganizationWebhookError> {
+        match self.ports.events.organization_webhook(by).await? {
+            Ok(hook) => Ok(hook.webhook.disabled.is_some()),
+            Err(EventsRefused::NoWebhook) => Ok(false),
+            Err(refused) => Err(refused.into()),
+        }
+    }
+
     /// Repeats a delivery with the same id, or sends a waiting one immediately.
     pub async fn resend_event(
         &self,

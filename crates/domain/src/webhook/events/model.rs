@@ -7,7 +7,7 @@ use crate::page::Position;
 use crate::time::Timestamp;
 use crate::webhook::Webhook;
 use crate::webhook::model::{Ended, WebhookOutcome};
-use crate::webhook::schedule::{LEASE, OVERDUE_AFTER};
+use crate::webhook::schedule::{LEASE, OVERDUE_AFTER, in_a_row};
 use crate::webhook::settle::{Reply, Resumption};
 
 /// The webhook of an organization.
@@ -134,10 +134,11 @@ impl EventDelivery {
     pub fn settle(&mut self, reply: &Reply, now: Timestamp) {
         self.leased_until = None;
         (self.status, self.error) = reply.record();
+        let requests = in_a_row(self.attempts, now.since(self.created_at));
         if reply.is_success() {
             self.end(WebhookOutcome::Delivered, now);
         } else {
-            self.next_attempt_at = now.plus(reply.pause(self.id.into(), self.attempts));
+            self.next_attempt_at = now.plus(reply.pause(self.id.into(), requests));
         }
     }
 
@@ -161,9 +162,9 @@ impl EventDelivery {
         }
     }
 
-    /// The time of the next request, if it waits for one.
-    pub fn next_attempt(&self, now: Timestamp) -> Option<Timestamp> {
-        (self.ended.is_none() && !self.is_leased(now)).then_some(self.next_attempt_at)
+    /// The time of the next request, if it waits for one. To a disabled webhook, none is made.
+    pub fn next_attempt(&self, is_disabled: bool, now: Timestamp) -> Option<Timestamp> {
+        (self.ended.is_none() && !is_disabled && !self.is_leased(now)).then_some(self.next_attempt_at)
     }
 
     /// Returns whether its requests have failed for [`OVERDUE_AFTER`].
@@ -231,14 +232,15 @@ mod tests {
     fn a_delivery_is_repeated_until_it_succeeds() {
         let now = Timestamp::from_micros(0);
         let mut sent = EventDelivery::new(OrganizationId::NIL, entry(1, "key.created"), now);
-        assert_eq!((sent.state(now), sent.next_attempt(now)), ("waiting", Some(now)));
+        assert_eq!((sent.state(now), sent.next_attempt(false, now)), ("waiting", Some(now)));
         sent.begin(now);
-        assert_eq!((sent.state(now), sent.next_attempt(now), sent.attempts), ("sending", None, 1));
+        assert_eq!((sent.state(now), sent.next_attempt(false, now), sent.attempts), ("sending", None, 1));
         let later = now.plus(LEASE);
-        assert_eq!((sent.state(later), sent.next_attempt(later)), ("waiting", Some(later)));
+        assert_eq!((sent.state(later), sent.next_attempt(false, later)), ("waiting", Some(later)));
         let asked = Duration::from_secs(90);
         sent.settle(&Reply::Answered { status: 503, retry_after: Some(asked) }, now);
-        assert_eq!((sent.status, sent.next_attempt(now)), (Some(503), Some(now.plus(asked))));
+        assert_eq!((sent.status, sent.next_attempt(false, now)), (Some(503), Some(now.plus(asked))));
+        assert_eq!(sent.next_attempt(true, now), None);
         assert!(sent.is_overdue(now.plus(OVERDUE_AFTER)));
         sent.begin(now.plus(asked));
         sent.settle(&Reply::Answered { status: 204, retry_after: None }, later);

@@ -103,6 +103,7 @@ impl ResendEvent {
         }
         if sent.ended.take().is_some() {
             (sent.leased_until, sent.created_at) = (None, self.now);
+            (sent.attempted_at, sent.status, sent.error) = (None, None, None);
         }
         sent.next_attempt_at = self.now;
         Ok(sent)

@@ -75,7 +75,14 @@ fn a_delivery_is_repeated_until_it_succeeds() {
     one.settle(&answer(200), None, now);
     assert_eq!(one.ended.map(|ended| ended.outcome), Some(WebhookOutcome::Delivered));
     one.restart(now);
-    assert_eq!((one.ended, one.attempts, one.next_attempt_at), (None, 0, now));
+    assert_eq!(
+        (one.ended, one.attempts, one.next_attempt_at),
+        (None, 41, now),
+        "its requests are counted on"
+    );
+    one.begin(now.plus(Duration::from_secs(20)), now);
+    one.settle(&answer(500), None, now);
+    assert!(one.next_attempt_at.since(now) <= Duration::from_secs(6), "the pauses begin again");
 }
 
 #[test]
@@ -168,7 +175,7 @@ fn what_the_ledger_says_decides_on_a_repetition() {
     let done = begun.clone().succeed(at(6)).unwrap();
     let taken = new.clone().delivered(at(6));
     let mut first = delivery();
-    (first.attempts, first.leased_until) = (0, None);
+    first.restart(at(0));
     let lost = delivery();
     let mut refused = delivery();
     refused.settle(&answer(500), None, at(6));

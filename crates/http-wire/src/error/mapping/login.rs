@@ -1,11 +1,13 @@
 //! Passwords and sessions.
 
 use domain::login::{
-    CodeLogInError, ConfirmError, EndSessionError, HasherBusy, KeyLogInError, LogInError, PasswordsOff,
-    RefreshError, RegisterUserError, ResetPasswordError,
+    CodeError, CodeLogInError, ConfirmError, EndSessionError, HasherBusy, KeyLogInError, LogInError,
+    MAX_PASSKEYS, PasskeyError, PasskeyLogInError, PasskeysOff, PasswordsOff, RefreshError,
+    RegisterUserError, ResetPasswordError, SecondFactorError,
 };
 
 use crate::error::{ApiError, ErrorCode};
+use crate::limit::SECONDS_PER_CODE;
 
 /// The value of `Retry-After` if too many passwords are being checked, in seconds.
 const RETRY_SECONDS: u32 = 1;
@@ -38,12 +40,116 @@ impl From<CodeLogInError> for ApiError {
     }
 }
 
+impl From<CodeError> for ApiError {
+    fn from(error: CodeError) -> Self {
+        match error {
+            CodeError::Required => Self::new(
+                ErrorCode::SecondFactorRequired,
+                "This account has a second factor. Send a code of your authenticator app, or a recovery code, as code.",
+            ),
+            CodeError::Wrong => Self::new(
+                ErrorCode::InvalidSecondFactor,
+                "The code is wrong or was used already. Send the next code of your authenticator app, or a recovery code.",
+            ),
+            CodeError::TooMany => Self::new(
+                ErrorCode::RateLimited,
+                format!(
+                    "Too many codes for this account were wrong. Try again in {} minutes.",
+                    SECONDS_PER_CODE / 60
+                ),
+            )
+            .with_retry_after(SECONDS_PER_CODE),
+        }
+    }
+}
+
+impl From<SecondFactorError> for ApiError {
+    fn from(error: SecondFactorError) -> Self {
+        let code = |fault| Self::validation().with_detail("/code", fault);
+        let conflict = |message: &str| Self::new(ErrorCode::Conflict, message);
+        match error {
+            SecondFactorError::AlreadyOn => {
+                conflict("Your second factor is already on. Remove it before you set up another one.")
+            }
+            SecondFactorError::Off => conflict("You have no second factor. Set one up first."),
+            SecondFactorError::NotPending => conflict(
+                "No second factor is being set up. Begin again; if yours is on already, get new recovery codes.",
+            ),
+            SecondFactorError::Confirm(error) => Self::unconfirmed(error, "/current_password"),
+            SecondFactorError::Code(CodeError::Required) => {
+                code("is required because your second factor is on")
+            }
+            SecondFactorError::Code(CodeError::Wrong) => code("is wrong or was used already"),
+            SecondFactorError::Code(CodeError::TooMany) => CodeError::TooMany.into(),
+            SecondFactorError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<PasskeysOff> for ApiError {
+    fn from(off: PasskeysOff) -> Self {
+        match off {
+            PasskeysOff::NoAddress => Self::new(
+                ErrorCode::Forbidden,
+                "This server has no passkeys: browsers allow them only where public_url has a host name and https, or is \
+                 http://localhost. Ask the operator to set it.",
+            ),
+            PasskeysOff::Passwords(off) => off.into(),
+        }
+    }
+}
+
+impl From<PasskeyError> for ApiError {
+    fn from(error: PasskeyError) -> Self {
+        let conflict = |message: &str| Self::new(ErrorCode::Conflict, message);
+        match error {
+            PasskeyError::Off(off) => off.into(),
+            PasskeyError::NotBegun => conflict(
+                "No passkey is being added: the challenge has expired, was used, or is that of another user. Begin again.",
+            ),
+            PasskeyError::Refused(_) => Self::validation()
+                .with_detail("/credential", "is not the answer of a device to this challenge; begin again"),
+            PasskeyError::Taken => conflict("This passkey was added already. List your passkeys to find it."),
+            PasskeyError::TooMany => conflict(&format!(
+                "You have {MAX_PASSKEYS} passkeys, which is the limit. Remove one before you add another."
+            )),
+            PasskeyError::NotFound => Self::new(
+                ErrorCode::NotFound,
+                "You have no passkey with this id. List your passkeys to find it.",
+            ),
+            PasskeyError::Proof(error) => error.into(),
+            PasskeyError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<PasskeyLogInError> for ApiError {
+    fn from(error: PasskeyLogInError) -> Self {
+        match error {
+            PasskeyLogInError::Off(off) => off.into(),
+            PasskeyLogInError::NotBegun => {
+                wrong("The log-in took too long, or was begun in another browser. Try again.")
+            }
+            PasskeyLogInError::Unknown => {
+                wrong("Nobody on this server has this passkey. Log in with your password, and add it again.")
+            }
+            PasskeyLogInError::Refused(_) | PasskeyLogInError::Copied { .. } | PasskeyLogInError::Ended => {
+                wrong(
+                    "The passkey was not accepted. Try again, or log in with your password and add another passkey.",
+                )
+            }
+            PasskeyLogInError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<LogInError> for ApiError {
     fn from(error: LogInError) -> Self {
         match error {
             LogInError::Wrong => wrong(
                 "The name or the password is wrong. Correct them, or ask the operator for a reset token.",
             ),
+            LogInError::Code(error) => error.into(),
             LogInError::PasswordsOff(off) => off.into(),
             LogInError::Busy(busy) => busy.into(),
             LogInError::Store(error) => error.into(),
@@ -130,6 +236,7 @@ impl From<ResetPasswordError> for ApiError {
             ResetPasswordError::Unknown => wrong(
                 "The reset token is not valid: it is unknown, used, or expired. Ask the operator for another one.",
             ),
+            ResetPasswordError::Code(error) => error.into(),
             ResetPasswordError::PasswordsOff(off) => off.into(),
             ResetPasswordError::Busy(busy) => busy.into(),
             ResetPasswordError::Store(error) => error.into(),

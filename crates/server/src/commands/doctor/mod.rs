@@ -6,8 +6,10 @@
 
 mod certificate;
 mod contents;
+mod docs;
 mod file;
 pub(crate) mod port;
+mod provider;
 mod store;
 
 use std::fmt::Write as _;
@@ -111,6 +113,8 @@ async fn findings(examined: &Examined) -> Vec<Finding> {
     findings.extend(store);
     findings.extend(file::look(config, is_store));
     findings.extend(contents::look(config).await);
+    findings.extend(config.docs_directory.as_deref().map(docs::look));
+    findings.extend(provider::look(config).await);
     findings.extend(config.tls.iter().flat_map(certificate::look));
     let ours = if config.tls.is_some() { port::Ours::TlsServer } else { port::Ours::Server };
     findings.push(port::look(config, "listen", &config.listen, ours));
@@ -123,6 +127,7 @@ async fn findings(examined: &Examined) -> Vec<Finding> {
 /// The checks that a running server can repeat often: they read no store and contact nobody.
 pub(crate) fn cheap_findings(config: &Config) -> Vec<Finding> {
     let mut findings = file::look(config, true);
+    findings.extend(config.docs_directory.as_deref().map(docs::look));
     findings.extend(config.tls.iter().flat_map(certificate::look));
     findings
 }

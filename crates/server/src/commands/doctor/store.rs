@@ -61,8 +61,8 @@ fn unreadable(unread: Unread) -> Finding {
             Finding::fault("schema", why.to_string(), "use the version that wrote it, or a newer one")
         }
         Unread::Unopened(why, _) => {
-            let next =
-                "check that it runs, and that database_url (or data_dir) is right: `parlance config show`";
+            let next = "check that it runs, and that database_url (or data_dir) is right: `parlance config show`; \
+                 `parlance migrate` creates a store";
             Finding::fault("store", why.to_string(), next)
         }
     }

@@ -135,11 +135,13 @@ fn as_json(hold: &LegalHold) -> Value {
 }
 
 fn as_cells(hold: &LegalHold, times: &Times) -> Vec<String> {
-    let (kind, id) = hold.subject.parts();
-    let on = if kind == "Chat" { "room" } else { "organization" };
+    let on = match hold.subject {
+        HoldSubject::Chat(_) => "room",
+        HoldSubject::Organization(_) => "organization",
+    };
     vec![
         on.to_owned(),
-        id.uuid().to_string(),
+        hold.subject.parts().1.uuid().to_string(),
         times.text(hold.placed_at),
         hold.name.as_deref().map_or_else(|| "-".to_owned(), on_one_line),
         on_one_line(&hold.reason),

@@ -57,6 +57,13 @@ pub enum UserCommand {
     #[command(after_help = "Example:\n  parlance user login-link ann\n\
         Next: open it, or give it to the user. It replaces an earlier link, and a token of `reset-password`.")]
     LoginLink(ResetPasswordArguments),
+    /// Remove the second factor and all passkeys of a user who has lost the device and the recovery codes.
+    ///
+    /// The password, all sessions, and earlier reset tokens end as well. The command prints a token with which the user
+    /// sets a new password, which alone logs the user in then. Make sure that the person who asks is the user.
+    #[command(after_help = "Example:\n  parlance user remove-second-factor ann\n\
+        See also: `parlance user show ann`, which tells whether there is one.")]
+    RemoveSecondFactor(ResetPasswordArguments),
     /// Link a user to a person at an identity provider, who can then log in there.
     #[command(after_help = "Example:\n  parlance user link ann --provider company --subject 248289761001\n\
         The subject is the provider's id of the person (`sub`), which never changes.")]
@@ -95,7 +102,7 @@ pub struct UnlinkArguments {
     pub json: bool,
 }
 
-/// The user who gets a password or a link.
+/// The user whose way to log in changes.
 #[derive(Args, Debug)]
 pub struct ResetPasswordArguments {
     /// Handle of the user.
@@ -126,6 +133,9 @@ pub struct CreateUserArguments {
     /// Plan of the organization, if it is created [default: the default plan].
     #[arg(long)]
     pub plan: Option<String>,
+    /// Let the user operate the server: see and disable all accounts, and assign plans.
+    #[arg(long)]
+    pub operator: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod identity;
+mod second_factor;
 
 pub(crate) use arguments::UserCommand;
 
@@ -10,11 +11,11 @@ use std::sync::Arc;
 
 use domain::account::{
     AgentListing, Belongings, CreateUser, CreateUserError, CreatedUser, DeleteUserError, InitialOrganization,
-    SetDisabledOutcome, User, UserHandle, normalize_handle, parse_email, parse_person_name,
+    SetDisabledOutcome, User, UserHandle, UserRole, normalize_handle, parse_email, parse_person_name,
 };
 use domain::caller::UserCaller;
 use domain::id::{ParticipantId, UserId};
-use domain::login::IssueResetError;
+use domain::login::{IssueResetError, IssuedReset};
 use domain::page::{PageRequest, Slice};
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use domain::text::TextFault;
@@ -47,6 +48,7 @@ pub(crate) async fn run(config: &Config, command: UserCommand) -> Result<(), Fai
         UserCommand::Create(arguments) => create(config, arguments).await,
         UserCommand::ResetPassword(arguments) => reset_password(config, arguments).await,
         UserCommand::LoginLink(arguments) => identity::login_link(config, &arguments).await,
+        UserCommand::RemoveSecondFactor(arguments) => second_factor::remove(config, &arguments).await,
         UserCommand::Link(arguments) => identity::link(config, &arguments).await,
         UserCommand::Unlink(arguments) => identity::unlink(config, &arguments).await,
         UserCommand::List(arguments) => {
@@ -105,7 +107,8 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
                 (Some(_), None) => {}
             }
         }
-        let created = accounts.create_user(command).await;
+        let role = if arguments.operator { UserRole::Admin } else { UserRole::User };
+        let created = accounts.create_user_as(role, command).await;
         match created {
             Err(CreateUserError::NoSuchPlan) => return Err(plan::unknown(store, wanted.as_str()).await),
             // Only a deleted user has a handle without being found.
@@ -153,8 +156,11 @@ async fn reset_password(config: &Config, arguments: ResetPasswordArguments) -> R
             Failure::new("the reset token was not issued", cause).next(next)
         })
     });
-    let issued = issued.await?;
-    print(&if arguments.json {
+    print_reset(&issued.await?, arguments.json)
+}
+
+fn print_reset(issued: &IssuedReset, as_json: bool) -> Result<(), Failure> {
+    print(&if as_json {
         let user = json!({ "id": issued.user.id.to_string(), "handle": issued.user.handle.as_str() });
         let expires_at = issued.expires_at.to_string();
         json!({ "user": user, "reset_token": issued.token, "expires_at": expires_at }).to_string()
@@ -215,6 +221,8 @@ async fn show(store: &Arc<dyn Store>, arguments: &UserArguments) -> Result<(), F
     let keys = accounts.list_keys(ParticipantId::User(user.id), COUNT).await.map_err(unread)?;
     let (agents, keys) = (agents.total.unwrap_or(0), keys.total.unwrap_or(0));
     let identities = store.list_identities(user.id).await.map_err(unread)?;
+    let second_factor = second_factor::since(store, user.id).await.map_err(unread)?;
+    let passkeys = store.list_passkeys(user.id).await.map_err(unread)?;
     if !arguments.print.json {
         let user = as_text(&user, &Times::of(&arguments.print));
         let linked = identities.iter().map(|linked| {
@@ -222,12 +230,20 @@ async fn show(store: &Arc<dyn Store>, arguments: &UserArguments) -> Result<(), F
             format!("; linked to '{}' at {}", identity.subject(), identity.issuer())
         });
         let linked = linked.collect::<String>();
-        return print(&format!("{user}; {}, {}{linked}", count(agents, "agent"), count(keys, "API key")));
+        let (agents, keys) = (count(agents, "agent"), count(keys, "API key"));
+        let second_factor = if second_factor.is_some() { "; second factor on" } else { "" };
+        let passkeys = match u64::try_from(passkeys.len()) {
+            Ok(some @ 1..) => format!("; {}", count(some, "passkey")),
+            _ => String::new(),
+        };
+        return print(&format!("{user}; {agents}, {keys}{linked}{second_factor}{passkeys}"));
     }
     let mut shown = as_json(&user);
     shown["agents"] = agents.into();
     shown["api_keys"] = keys.into();
     shown["identities"] = identities.iter().map(|linked| identity::as_json(&linked.identity)).collect();
+    shown["second_factor_enabled_at"] = second_factor.map(|at| at.to_string()).into();
+    shown["passkeys"] = passkeys.iter().map(second_factor::passkey_as_json).collect();
     print(&json!({ "user": shown }).to_string())
 }
 

@@ -83,6 +83,7 @@ async fn list(
         empty: "No deliveries in the last 7 days.",
     };
     let (mut rows, now) = (Rows::begin(kind, &arguments.print)?, webhooks.now());
+    let is_disabled = webhooks.is_disabled(agent.id).await.map_err(|cause| unread(cause.into()))?;
     let (mut left, mut after) = (arguments.limit, None);
     while left > 0 {
         let slice = Slice::After { after, limit: left.min(AT_ONCE) };
@@ -90,7 +91,7 @@ async fn list(
         let page = page.map_err(unread)?;
         left = left.saturating_sub(u32::try_from(page.rows.len()).unwrap_or(u32::MAX));
         for sent in &page.rows {
-            rows.row(|| as_json(sent, now), |times| as_cells(sent, now, times))?;
+            rows.row(|| as_json(sent, is_disabled, now), |times| as_cells(sent, now, times))?;
         }
         after = page.next;
         if after.is_none() {
@@ -108,7 +109,8 @@ async fn resend(
     let resent = webhooks.resend(Actor::Operator, agent.owner, agent.id, delivery_id(arguments)?).await;
     let resent =
         resent.map_err(|cause| Failure::new("the delivery is not sent again", cause).next(DELIVERIES))?;
-    sent_again(resent.id, &as_json(&resent, webhooks.now()), &arguments.print)
+    let is_disabled = webhooks.is_disabled(agent.id).await.map_err(|cause| unread(cause.into()))?;
+    sent_again(resent.id, &as_json(&resent, is_disabled, webhooks.now()), &arguments.print)
 }
 
 fn delivery_id(arguments: &ResendArguments) -> Result<WebhookDeliveryId, Failure> {
@@ -180,7 +182,7 @@ fn show(
     print(&lines.join("\n"))
 }
 
-fn as_json(sent: &WebhookDelivery, now: Timestamp) -> Value {
+fn as_json(sent: &WebhookDelivery, is_disabled: bool, now: Timestamp) -> Value {
     json!({
         "id": sent.id.to_string(),
         "chat_room_id": sent.chat.to_string(),
@@ -190,7 +192,7 @@ fn as_json(sent: &WebhookDelivery, now: Timestamp) -> Value {
         "last_status": sent.status,
         "last_error": sent.error,
         "last_attempt_at": sent.attempted_at.map(|at| at.to_string()),
-        "next_attempt_at": sent.next_attempt(now).map(|at| at.to_string()),
+        "next_attempt_at": sent.next_attempt(is_disabled, now).map(|at| at.to_string()),
         "inserted_at": sent.created_at.to_string(),
         "ended_at": sent.ended.map(|ended| ended.at.to_string()),
     })

@@ -54,7 +54,7 @@ pub(super) async fn run(
             let resent = webhooks.resend_event(by, delivery_id(arguments)?).await;
             let resent = resent
                 .map_err(|cause| Failure::new("the delivery is not sent again", cause).next(DELIVERIES))?;
-            sent_again(resent.id, &as_json(&resent, now), &arguments.print)
+            sent_again(resent.id, &as_json(&resent, false, now), &arguments.print)
         }
     }
 }
@@ -79,6 +79,7 @@ async fn list(
         empty: "No deliveries in the last 7 days.",
     };
     let (mut rows, now) = (Rows::begin(kind, &arguments.print)?, webhooks.now());
+    let is_disabled = webhooks.is_disabled_of_organization(by).await.map_err(unread)?;
     let (mut left, mut after) = (arguments.limit, None);
     while left > 0 {
         let slice = Slice::After { after, limit: left.min(AT_ONCE) };
@@ -86,7 +87,7 @@ async fn list(
         let page = page.map_err(unread)?;
         left = left.saturating_sub(u32::try_from(page.rows.len()).unwrap_or(u32::MAX));
         for sent in &page.rows {
-            rows.row(|| as_json(sent, now), |times| as_cells(sent, now, times))?;
+            rows.row(|| as_json(sent, is_disabled, now), |times| as_cells(sent, now, times))?;
         }
         after = page.next;
         if after.is_none() {
@@ -96,7 +97,7 @@ async fn list(
     rows.end()
 }
 
-fn as_json(sent: &EventDelivery, now: Timestamp) -> Value {
+fn as_json(sent: &EventDelivery, is_disabled: bool, now: Timestamp) -> Value {
     json!({
         "id": sent.id.to_string(),
         "event": sent.action,
@@ -105,7 +106,7 @@ fn as_json(sent: &EventDelivery, now: Timestamp) -> Value {
         "last_status": sent.status,
         "last_error": sent.error,
         "last_attempt_at": sent.attempted_at.map(|at| at.to_string()),
-        "next_attempt_at": sent.next_attempt(now).map(|at| at.to_string()),
+        "next_attempt_at": sent.next_attempt(is_disabled, now).map(|at| at.to_string()),
         "inserted_at": sent.created_at.to_string(),
         "ended_at": sent.ended.map(|ended| ended.at.to_string()),
     })

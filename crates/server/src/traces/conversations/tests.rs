@@ -141,7 +141,7 @@ async fn what_is_not_recorded_has_no_span() {
     assert!(events.reported.lock().unwrap().is_empty(), "no span would take it away");
     assert_eq!(told(&mut spans), []);
     let at = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().unwrap();
-    let stated = SendHeaders { once: None, traceparent: Some(at) };
+    let stated = SendHeaders { traceparent: Some(at), ..SendHeaders::default() };
     services.messages.send_once(ann.caller, chat, to(&[&bot]), stated).await.unwrap();
     let accepted = spans.try_recv().unwrap();
     assert_eq!(accepted.span_context.trace_id(), at.trace().into());

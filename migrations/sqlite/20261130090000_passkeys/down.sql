@@ -1,0 +1,3 @@
+ALTER TABLE sessions DROP COLUMN passkey_id;
+DROP TABLE used_challenges;
+DROP TABLE passkeys;
