@@ -12,7 +12,7 @@ async function openBoard(page) {
 }
 
 /** Every screen of the console, with dialogs and details open. */
-function screens({ base, server }, { room, quiet, foreign, agents, talk, first, drawn }) {
+function screens({ base, server }, { room, quiet, foreign, agents, talk, first, drawn, reportToday }) {
   const composer = page => page.getByLabel("Message", { exact: true });
   const to = (path, ready) => async page => { await page.goto(base + path); await page.locator(ready).first().waitFor(); };
   const inRoom = act => async page => { await to(`/rooms/${room}`, "[data-text]")(page); await act(page); };
@@ -95,6 +95,7 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first, 
     }],
     ["organization, member", async page => { await to("/organization", ".somebody")(page); await page.getByRole("button", { name: "Actions for Ben Ray" }).click(); }],
     ["organization, limits", async page => {
+      await reportToday();
       await server.call("PATCH", "/me/organization/budgets", { budgets: { organization_tokens: 120_000, agent_tokens: 90_000, room_tokens: 50_000 } });
       await to("/organization/limits", ".alarm.over")(page);
     }],
