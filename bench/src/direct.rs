@@ -5,8 +5,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use adapters_postgres::{PostgresConfig, PostgresStore};
 use adapters_sqlite::{Location, SqliteStore};
+use domain::chat::Named;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
-use domain::message::{Cause, MaxHops, Mention, MentionKind, MessageKind, MessageRepository, NewMessage};
+use domain::message::{MaxHops, Mention, MentionKind, MessageKind, MessageRepository, NewMessage};
 use domain::store::OnCommit;
 use domain::time::Timestamp;
 use e2e::Api;
@@ -54,30 +55,15 @@ impl Direct {
             tokio::spawn(async move {
                 let mut count = 0;
                 while Instant::now() < until {
-                    let new = NewMessage {
-                        id: id(),
-                        chat,
-                        sender,
-                        sender_name: "Sender".to_owned(),
-                        sender_handle: "sender".to_owned(),
-                        kind: MessageKind::Text,
-                        content: "x".repeat(bytes),
-                        mentions: mentions.clone(),
-                        metadata: None,
-                        cause: Cause::None,
-                        traceparent: None,
-                        follows_foreign: false,
-                        organization: None,
-                        respond_by: None,
-                        attachments: Vec::new(),
-                        max_hops: MaxHops::default(),
-                        exceeded: None,
-                        answers: None,
-                        is_notice: false,
-                        is_reminder: false,
-                        keyed: None,
-                        now: now(),
+                    let named = Named {
+                        id: sender,
+                        handle: "sender".to_owned(),
+                        name: "Sender".to_owned(),
+                        is_external: None,
                     };
+                    let text =
+                        NewMessage::new(id(), chat, named, MessageKind::Text, "x".repeat(bytes), now());
+                    let new = NewMessage { mentions: mentions.clone(), max_hops: MaxHops::default(), ..text };
                     store.append(new, OnCommit::nothing()).await.unwrap().unwrap();
                     count += 1;
                 }

@@ -12,10 +12,10 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{Payload, Service, ServiceResponse};
 use actix_web::test::TestRequest;
 use bytes::{Bytes, BytesMut};
+use domain::chat::Named;
 use domain::event::DomainEvent;
-use domain::foreign::Origin;
 use domain::id::{MessageId, ParticipantId, Sequence};
-use domain::message::{Cause, Mention, MentionKind, Message, MessageKind};
+use domain::message::{Mention, MentionKind, Message, MessageKind, NewMessage};
 use domain::ports::{Clock, EventPublisher};
 use futures_util::{StreamExt, future, stream};
 use testkit::TestAgent;
@@ -75,26 +75,18 @@ fn created(scene: &Scene, number: usize) -> DomainEvent {
     };
     let [researcher, writer] = &scene.recipients;
     let now = scene.world.clock.now();
-    let message = Message {
-        id: MessageId::new(Uuid::from_u128(number as u128)),
-        chat_id: scene.room,
-        sequence: Sequence::new(1 + i64::try_from(number).unwrap_or_default()),
-        kind: MessageKind::Text,
-        content: format!("@[[{}]] please read what the three suppliers wrote since Monday.", researcher.id),
-        sender: ParticipantId::Agent(scene.sender.id),
-        sender_name: "Planner".to_owned(),
-        sender_handle: Some(scene.sender.handle.clone()),
-        mentions: vec![mention(researcher), mention(writer)],
-        metadata: None,
-        cause: Cause::None,
-        traceparent: None,
-        origin: Origin::Own,
-        created_at: now,
-        updated_at: now,
-        respond_by: None,
-        attachments: Vec::new(),
-        deliveries: Vec::new(),
+    let sender = Named {
+        id: ParticipantId::Agent(scene.sender.id),
+        handle: scene.sender.handle.clone(),
+        name: "Planner".to_owned(),
+        is_external: None,
     };
+    let content = format!("@[[{}]] please read what the three suppliers wrote since Monday.", researcher.id);
+    let id = MessageId::new(Uuid::from_u128(number as u128));
+    let new = NewMessage::new(id, scene.room, sender, MessageKind::Text, content, now);
+    let sequence = Sequence::new(1 + i64::try_from(number).unwrap_or_default());
+    let mentions = vec![mention(researcher), mention(writer)];
+    let message = Message { mentions, ..new.into_message(sequence, now) };
     DomainEvent::MessageCreated { message, recipients: vec![researcher.id, writer.id] }
 }
 

@@ -10,15 +10,15 @@ use std::sync::Arc;
 use adapters_postgres::PostgresStore;
 use common::{database, open};
 use domain::caller::Caller;
-use domain::chat::{AddParticipantCommand, CreateChat, CreateChatError, Role};
+use domain::chat::{AddParticipantCommand, CreateChat, CreateChatError, Named, Role};
 use domain::delivery::{
     AdvanceDelivery, ClaimLease, DeliveryFilter, DeliveryRepository, DeliveryStatus, DeliveryStep,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::message::{
-    Cause, HistoryFilter, MaxHops, Mention, MentionKind, MessageContent, MessageKind, MessageRepository,
-    NewMessage, SendMessage, SendMessageError,
+    HistoryFilter, MaxHops, Mention, MentionKind, MessageContent, MessageKind, MessageRepository, NewMessage,
+    SendMessage, SendMessageError,
 };
 use domain::page::{Order, PageRequest, Slice};
 use domain::plan::{Plan, PlanName};
@@ -243,30 +243,11 @@ async fn those_who_send_at_once_share_commits() {
 }
 
 fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage {
-    NewMessage {
-        id: MessageId::new(Uuid::from_u128(number)),
-        chat,
-        sender: ParticipantId::User(ann.id),
-        sender_name: "Ann".to_owned(),
-        sender_handle: "ann".to_owned(),
-        kind: MessageKind::Text,
-        content: content.to_owned(),
-        mentions: Vec::new(),
-        metadata: None,
-        cause: Cause::None,
-        traceparent: None,
-        follows_foreign: false,
-        organization: None,
-        respond_by: None,
-        attachments: Vec::new(),
-        max_hops: MaxHops::default(),
-        exceeded: None,
-        answers: None,
-        is_notice: false,
-        is_reminder: false,
-        keyed: None,
-        now: Timestamp::from_micros(NOON),
-    }
+    let id = ParticipantId::User(ann.id);
+    let ann = Named { id, handle: "ann".to_owned(), name: "Ann".to_owned(), is_external: None };
+    let (id, now) = (MessageId::new(Uuid::from_u128(number)), Timestamp::from_micros(NOON));
+    let text = NewMessage::new(id, chat, ann, MessageKind::Text, content.to_owned(), now);
+    NewMessage { max_hops: MaxHops::default(), ..text }
 }
 
 /// A step waits for a mark that is not committed yet, and keeps what it wrote.

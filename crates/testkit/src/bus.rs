@@ -7,12 +7,11 @@ use async_trait::async_trait;
 use domain::account::{Presented, PresentedToken};
 use domain::bus::{Address, Answer, EventBus, Interest, KnownNodes, OwnInterests, PeerMessage, Seen};
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
+use domain::chat::{Chat, ChatKind, ChatStatus, Named, Participant, ParticipantStatus, Role};
 use domain::delivery::Claims;
 use domain::event::DomainEvent;
-use domain::foreign::Origin;
 use domain::id::{AgentId, ChatId, MessageId, NodeId, OrganizationId, ParticipantId, Sequence, UserId};
-use domain::message::{Cause, Message, MessageKind};
+use domain::message::{Message, MessageKind, NewMessage};
 use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -240,26 +239,11 @@ pub fn chat(id: ChatId) -> Chat {
 /// A text of user 100 in [`ROOM`], as events carry it.
 pub fn message(sequence: i64, content: &str) -> Message {
     let at = Timestamp::from_micros(0);
-    Message {
-        id: MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs()))),
-        chat_id: ROOM,
-        sequence: Sequence::new(sequence),
-        kind: MessageKind::Text,
-        content: content.to_owned(),
-        sender: user(100).participant(),
-        sender_name: "Ann".to_owned(),
-        sender_handle: Some("ann".to_owned()),
-        mentions: Vec::new(),
-        metadata: None,
-        cause: Cause::None,
-        traceparent: None,
-        origin: Origin::Own,
-        created_at: at,
-        updated_at: at,
-        respond_by: None,
-        attachments: Vec::new(),
-        deliveries: Vec::new(),
-    }
+    let id = MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs())));
+    let sender = user(100).participant();
+    let ann = Named { id: sender, handle: "ann".to_owned(), name: "Ann".to_owned(), is_external: None };
+    NewMessage::new(id, ROOM, ann, MessageKind::Text, content.to_owned(), at)
+        .into_message(Sequence::new(sequence), at)
 }
 
 /// A participant, as events carry it.

@@ -16,7 +16,7 @@ use domain::audit::AuditRepository;
 use domain::board::DEFAULT_MAX_TASKS;
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::change::ChangeRepository;
-use domain::chat::{AddParticipantCommand, ChatRepository, CreateChat, Role};
+use domain::chat::{AddParticipantCommand, ChatRepository, CreateChat, Named, Role};
 use domain::contact::{ContactRepository, ContactRequest, Handle, RequestLifetime, SendRequest};
 use domain::delivery::{ClaimLease, Claims, DeliveryRepository};
 use domain::file::FileLimits;
@@ -25,8 +25,8 @@ use domain::idempotency::IdempotencyRepository;
 use domain::login::{Federation, LoginRepository, Registration};
 use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
 use domain::message::{
-    BeginTraces, Cause, MAX_TREE_MESSAGES, MaxHops, MaxPairMessages, MentionKind, MessageContent,
-    MessageKind, MessageRepository, NewMessage, RequestedMention, SendMessage, SentMessage,
+    BeginTraces, MAX_TREE_MESSAGES, MaxHops, MaxPairMessages, MentionKind, MessageContent, MessageKind,
+    MessageRepository, NewMessage, RequestedMention, SendMessage, SentMessage,
 };
 use domain::organization::{OrganizationRepository, OrganizationRole};
 use domain::peer::PeerRepository;
@@ -409,30 +409,11 @@ impl World {
     /// A new text as the store gets it, with an id that depends on the content only and is none of the world's own.
     pub fn new_text(&self, chat: ChatId, sender: ParticipantId, content: &str) -> NewMessage {
         let id = content.bytes().fold(7_u128, |id, byte| id.wrapping_mul(31).wrapping_add(byte.into()));
-        NewMessage {
-            id: MessageId::new(Uuid::from_u128(id)),
-            chat,
-            sender,
-            sender_name: "Sender".to_owned(),
-            sender_handle: if sender.agent().is_some() { "ann/bot" } else { "ann" }.to_owned(),
-            kind: MessageKind::Text,
-            content: content.to_owned(),
-            mentions: Vec::new(),
-            metadata: None,
-            cause: Cause::None,
-            traceparent: None,
-            follows_foreign: false,
-            organization: None,
-            respond_by: None,
-            attachments: Vec::new(),
-            max_hops: MaxHops::default(),
-            exceeded: None,
-            answers: None,
-            is_notice: false,
-            is_reminder: false,
-            keyed: None,
-            now: self.clock.now(),
-        }
+        let handle = if sender.agent().is_some() { "ann/bot" } else { "ann" }.to_owned();
+        let sender = Named { id: sender, handle, name: "Sender".to_owned(), is_external: None };
+        let (id, content) = (MessageId::new(Uuid::from_u128(id)), content.to_owned());
+        let text = NewMessage::new(id, chat, sender, MessageKind::Text, content, self.clock.now());
+        NewMessage { max_hops: MaxHops::default(), ..text }
     }
 }
 

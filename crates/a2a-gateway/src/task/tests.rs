@@ -1,10 +1,10 @@
+use domain::chat::Named;
 use domain::delivery::{
     Attempt, AttemptNumber, AttemptState, DeadLetterReason, Delivery, DeliveryReceipt, FailureText, HeldBy,
     ReceiptAgent,
 };
-use domain::foreign::Origin;
 use domain::id::UserId;
-use domain::message::{Cause, Mention, MentionKind, Place};
+use domain::message::{Cause, Mention, MentionKind, NewMessage, Place};
 use serde_json::Map;
 
 use super::*;
@@ -56,25 +56,15 @@ pub(crate) fn message(
     let mentions = to.iter().copied().map(mention).collect::<Vec<_>>();
     let markers = mentions.iter().flat_map(|mention| [mention.marker(), " ".to_owned()]).collect::<String>();
     let agents = to.iter().filter_map(|who| who.agent());
+    let named = Named { id: sender, handle: String::new(), name: "Name".to_owned(), is_external: None };
+    let (id, room, at) = (message_id(number), ChatId::parse(ROOM).unwrap(), at(number.into()));
+    let new = NewMessage::new(id, room, named, MessageKind::Text, format!("{markers}{text}"), at);
     Message {
-        id: message_id(number),
-        chat_id: ChatId::parse(ROOM).unwrap(),
-        sequence: Sequence::new(number.into()),
-        kind: MessageKind::Text,
-        content: format!("{markers}{text}"),
-        sender,
-        sender_name: "Name".to_owned(),
-        sender_handle: None,
         mentions,
-        metadata: None,
         cause: cause.map_or(Cause::None, |cause| Cause::Known(place(cause))),
-        traceparent: None,
-        origin: Origin::Own,
-        created_at: at(number.into()),
-        updated_at: at(number.into()),
-        respond_by: None,
-        attachments: Vec::new(),
+        sender_handle: None,
         deliveries: agents.map(Delivery::new).collect(),
+        ..new.into_message(Sequence::new(number.into()), at)
     }
 }
 

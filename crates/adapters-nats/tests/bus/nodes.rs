@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use adapters_nats::{ConnectFault, NatsBus, NatsServer, Settings};
 use domain::activity::AgentActivity;
 use domain::bus::{EventBus, Interest, RunningBus, SharedEvents};
+use domain::chat::Named;
 use domain::event::DomainEvent;
-use domain::foreign::Origin;
 use domain::id::{AgentId, ChatId, MessageId, NodeId, ParticipantId, Sequence, UserId};
-use domain::message::{Cause, Mention, MentionKind, Message, MessageKind};
+use domain::message::{Mention, MentionKind, Message, MessageKind, NewMessage};
 use domain::ports::{Clock, EventPublisher};
 use domain::secret::Secret;
 use domain::time::Timestamp;
@@ -138,26 +138,12 @@ pub(crate) fn message(room: ChatId, content: &str) -> Message {
     let at = Timestamp::from_micros(1_700_000_000_000_000);
     let id = ParticipantId::Agent(agent(1));
     let (handle, name) = ("ann/bot".to_owned(), "Bot".to_owned());
-    Message {
-        id: MessageId::new(random()),
-        chat_id: room,
-        sequence: Sequence::new(1),
-        kind: MessageKind::Text,
-        content: content.to_owned(),
-        sender: ParticipantId::User(UserId::new(Uuid::from_u128(9))),
-        sender_name: "Ann".to_owned(),
-        sender_handle: Some("ann".to_owned()),
-        mentions: vec![Mention { id, handle, name, kind: MentionKind::Mention }],
-        metadata: None,
-        cause: Cause::None,
-        traceparent: None,
-        origin: Origin::Own,
-        created_at: at,
-        updated_at: at,
-        respond_by: None,
-        attachments: Vec::new(),
-        deliveries: Vec::new(),
-    }
+    let mentions = vec![Mention { id, handle, name, kind: MentionKind::Mention }];
+    let id = ParticipantId::User(UserId::new(Uuid::from_u128(9)));
+    let ann = Named { id, handle: "ann".to_owned(), name: "Ann".to_owned(), is_external: None };
+    let id = MessageId::new(random());
+    let text = NewMessage::new(id, room, ann, MessageKind::Text, content.to_owned(), at);
+    Message { mentions, ..text.into_message(Sequence::new(1), at) }
 }
 
 pub(crate) fn activity(room: ChatId) -> DomainEvent {

@@ -203,11 +203,11 @@ impl VersionCache {
 
 #[cfg(test)]
 mod tests {
-    use domain::chat::ParticipantStatus;
+    use domain::chat::{Named, ParticipantStatus};
     use domain::foreign::ForeignPolicy;
     use domain::id::{MessageId, OrganizationId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, KeyedRequest, Operation};
-    use domain::message::{Cause, ChatPlan, MaxHops, Mention, MentionKind, MessageKind};
+    use domain::message::{ChatPlan, MaxHops, Mention, MentionKind, MessageKind};
     use domain::time::Timestamp;
 
     use super::*;
@@ -240,30 +240,11 @@ mod tests {
             name: String::new(),
             kind: MentionKind::Mention,
         };
-        NewMessage {
-            id: MessageId::new(Uuid::from_u128(9)),
-            chat: ROOM,
-            sender: ParticipantId::User(UserId::new(ANN)),
-            sender_name: "Ann".to_owned(),
-            sender_handle: "ann".to_owned(),
-            kind: MessageKind::Text,
-            content: "hello".to_owned(),
-            mentions: mentions.iter().map(mention).collect(),
-            metadata: None,
-            cause: Cause::None,
-            traceparent: None,
-            follows_foreign: false,
-            organization: None,
-            respond_by: None,
-            attachments: Vec::new(),
-            max_hops: MaxHops::default(),
-            exceeded: None,
-            answers: None,
-            is_notice: false,
-            is_reminder: false,
-            keyed: None,
-            now: Timestamp::from_micros(100),
-        }
+        let id = ParticipantId::User(UserId::new(ANN));
+        let ann = Named { id, handle: "ann".to_owned(), name: "Ann".to_owned(), is_external: None };
+        let (id, now) = (MessageId::new(Uuid::from_u128(9)), Timestamp::from_micros(100));
+        let text = NewMessage::new(id, ROOM, ann, MessageKind::Text, "hello".to_owned(), now);
+        NewMessage { mentions: mentions.iter().map(mention).collect(), max_hops: MaxHops::default(), ..text }
     }
 
     fn member(who: Uuid) -> MemberKey {

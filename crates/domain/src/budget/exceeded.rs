@@ -175,9 +175,8 @@ mod tests {
 
     use super::*;
     use crate::delivery::HeldBy;
-    use crate::foreign::{ForeignPolicy, Origin};
-    use crate::id::{ParticipantId, Sequence, UserId};
-    use crate::message::MessageKind;
+    use crate::foreign::ForeignPolicy;
+    use crate::message::sample;
     use crate::time::Timestamp;
 
     const DAY: i64 = 24 * 60 * 60 * 1_000_000;
@@ -188,29 +187,9 @@ mod tests {
 
     /// A message of the second day to two agents.
     fn message() -> Message {
-        let sender = ParticipantId::User(UserId::new(Uuid::from_u128(1)));
-        let (id, chat_id) = (MessageId::new(Uuid::from_u128(2)), ChatId::new(Uuid::from_u128(3)));
-        let at = Timestamp::from_micros(DAY + 5);
-        Message {
-            id,
-            chat_id,
-            sequence: Sequence::new(1),
-            kind: MessageKind::Text,
-            content: "hello".to_owned(),
-            sender,
-            sender_name: "Ann".to_owned(),
-            sender_handle: Some("ann".to_owned()),
-            mentions: Vec::new(),
-            metadata: None,
-            cause: Cause::None,
-            traceparent: None,
-            origin: Origin::Own,
-            created_at: at,
-            updated_at: at,
-            respond_by: None,
-            attachments: Vec::new(),
-            deliveries: [4, 5].map(|number| Delivery::new(agent(number))).into(),
-        }
+        let created_at = Timestamp::from_micros(DAY + 5);
+        let deliveries = [4, 5].map(|number| Delivery::new(agent(number))).into();
+        Message { created_at, deliveries, ..sample::text("hello") }
     }
 
     #[test]

@@ -124,32 +124,10 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::foreign::Origin;
-    use crate::id::{Sequence, UserId};
-    use crate::time::Timestamp;
+    use crate::message::sample;
 
     fn text(number: u128) -> Message {
-        let at = Timestamp::from_micros(0);
-        Message {
-            id: MessageId::new(Uuid::from_u128(number)),
-            chat_id: ChatId::new(Uuid::from_u128(1)),
-            sequence: Sequence::new(1),
-            kind: MessageKind::Text,
-            content: "hello".to_owned(),
-            sender: ParticipantId::User(UserId::new(Uuid::from_u128(2))),
-            sender_name: "Ann".to_owned(),
-            sender_handle: None,
-            mentions: Vec::new(),
-            metadata: None,
-            cause: Cause::None,
-            traceparent: None,
-            origin: Origin::Own,
-            created_at: at,
-            updated_at: at,
-            respond_by: None,
-            attachments: Vec::new(),
-            deliveries: Vec::new(),
-        }
+        Message { id: MessageId::new(Uuid::from_u128(number)), ..sample::text("hello") }
     }
 
     #[test]

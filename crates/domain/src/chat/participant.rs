@@ -106,6 +106,12 @@ pub struct Participant {
 }
 
 impl Participant {
+    /// Its name.
+    pub fn named(&self) -> Named {
+        let Self { id, handle, name, is_external, .. } = self;
+        Named { id: *id, handle: handle.clone(), name: name.clone(), is_external: *is_external }
+    }
+
     /// An agent with its membership, and the time of its join.
     pub fn of_agent(agent: &Agent, Membership { role, status }: Membership, joined_at: Timestamp) -> Self {
         Self {

@@ -71,12 +71,11 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cause::Cause;
     use super::super::mention::{Mention, MentionKind};
     use super::super::model::MessageKind;
     use super::*;
-    use crate::foreign::Origin;
-    use crate::id::{AgentId, ChatId, MessageId, Sequence};
+    use crate::id::AgentId;
+    use crate::message::sample;
     use uuid::Uuid;
 
     const ANN: UserId = UserId::new(Uuid::from_u128(1));
@@ -86,26 +85,7 @@ mod tests {
         let id = ParticipantId::Agent(BOT);
         let mention =
             Mention { id, handle: "ann/bot".to_owned(), name: "Bot".to_owned(), kind: MentionKind::Mention };
-        Message {
-            id: MessageId::new(Uuid::from_u128(3)),
-            chat_id: ChatId::new(Uuid::from_u128(4)),
-            sequence: Sequence::new(1),
-            kind: MessageKind::Text,
-            content: format!("@[[{BOT}]] hello"),
-            sender,
-            sender_name: "Ann".to_owned(),
-            sender_handle: Some("ann".to_owned()),
-            mentions: vec![mention],
-            metadata: None,
-            cause: Cause::None,
-            traceparent: None,
-            origin: Origin::Own,
-            created_at: Timestamp::from_micros(10),
-            updated_at: Timestamp::from_micros(10),
-            respond_by: None,
-            attachments: Vec::new(),
-            deliveries: Vec::new(),
-        }
+        Message { sender, mentions: vec![mention], ..sample::text(&format!("@[[{BOT}]] hello")) }
     }
 
     #[test]

@@ -174,26 +174,13 @@ impl ChatState {
         self.newest = Some(at);
         self.last_sequence = self.last_sequence.next();
         let by_default = self.respond_within.filter(|_| !addressed.is_empty()).map(|within| within.after(at));
-        let origin = Origin::of(new.is_foreign_to(self.organization), self.foreign);
+        let (exceeded, is_notice) = (new.exceeded.clone(), new.is_notice);
         let message = Message {
-            id: new.id,
-            chat_id: new.chat,
-            sequence: self.last_sequence,
-            kind: new.kind,
-            content: new.content,
-            sender: new.sender,
-            sender_name: new.sender_name,
-            sender_handle: Some(new.sender_handle),
-            mentions: new.mentions,
-            metadata: new.metadata,
-            cause: new.cause,
-            traceparent: new.traceparent,
-            origin,
-            created_at: at,
-            updated_at: at,
+            origin: Origin::of(new.is_foreign_to(self.organization), self.foreign),
             respond_by: new.respond_by.or(by_default),
             attachments: attachments.into_iter().map(|file| File { expires_at: None, ..file }).collect(),
             deliveries: addressed.into_iter().map(Delivery::new).collect(),
+            ..new.into_message(self.last_sequence, at)
         };
         self.content_bytes += message.bytes();
         self.texts += i64::from(!message.kind.is_event());
@@ -205,9 +192,9 @@ impl ChatState {
             stopped,
             paused,
             hop_limit,
-            exceeded: new.exceeded,
+            exceeded,
             counts_attempts,
-            activates: sender.status == ParticipantStatus::Inactive && !new.is_notice,
+            activates: sender.status == ParticipantStatus::Inactive && !is_notice,
             titling,
         })
     }
@@ -230,8 +217,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::id::{MessageId, UserId};
-    use crate::message::{Cause, Mention, MentionKind, MessageKind, Place};
+    use crate::id::MessageId;
+    use crate::message::{Cause, Mention, MentionKind, MessageKind, Place, sample};
 
     const ANN: u128 = 1;
 
@@ -279,30 +266,11 @@ mod tests {
             name: String::new(),
             kind: MentionKind::Mention,
         };
-        NewMessage {
-            id: MessageId::new(Uuid::from_u128(7)),
-            chat: ChatId::new(Uuid::from_u128(8)),
-            sender: ParticipantId::User(UserId::new(Uuid::from_u128(ANN))),
-            sender_name: "Ann".to_owned(),
-            sender_handle: "ann".to_owned(),
-            kind: MessageKind::Text,
-            content: "hello".to_owned(),
-            mentions: agents.iter().map(mention).collect(),
-            metadata: None,
-            cause: Cause::None,
-            traceparent: None,
-            follows_foreign: false,
-            organization: None,
-            respond_by: None,
-            attachments: Vec::new(),
-            max_hops: MaxHops::default(),
-            exceeded: None,
-            answers: None,
-            is_notice: false,
-            is_reminder: false,
-            keyed: None,
-            now: Timestamp::from_micros(now),
-        }
+        let sender = sample::ann();
+        let (id, chat) = (MessageId::new(Uuid::from_u128(7)), ChatId::new(Uuid::from_u128(8)));
+        let now = Timestamp::from_micros(now);
+        let text = NewMessage::new(id, chat, sender, MessageKind::Text, "hello".to_owned(), now);
+        NewMessage { mentions: agents.iter().map(mention).collect(), max_hops: MaxHops::default(), ..text }
     }
 
     impl ChatState {

@@ -10,13 +10,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::cause::Cause;
-use super::guard::{MaxHops, notifier};
+use super::guard::notifier;
 use super::mention::Mention;
-use super::model::{Message, MessageKind};
+use super::model::Message;
 use super::port::NewMessage;
 use super::service::MessageService;
-use super::trace::TraceParent;
 use crate::chat::Participant;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
@@ -145,30 +143,8 @@ impl CheckDeadline {
             "respond_by": respond_by.to_string(),
             "agents": agents,
         });
-        Some(NewMessage {
-            id: self.event,
-            chat: text.chat_id,
-            sender: sender.id,
-            sender_name: sender.name.clone(),
-            sender_handle: sender.handle.clone(),
-            kind: MessageKind::Attention,
-            content: sentence(text.created_at, respond_by, &late),
-            mentions: Vec::new(),
-            metadata: metadata.as_object().cloned(),
-            cause: Cause::Known(text.place_below()),
-            traceparent: TraceParent::of_new(None, text.traceparent, self.event),
-            follows_foreign: text.origin.is_foreign(),
-            organization: None,
-            respond_by: None,
-            attachments: Vec::new(),
-            max_hops: MaxHops::OFF,
-            exceeded: None,
-            answers: None,
-            is_notice: true,
-            is_reminder: false,
-            keyed: None,
-            now: self.now,
-        })
+        let content = sentence(text.created_at, respond_by, &late);
+        Some(NewMessage::notice(self.event, text, sender, content, &metadata, self.now))
     }
 }
 

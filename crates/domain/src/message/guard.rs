@@ -22,11 +22,10 @@ use serde_json::{Value, json};
 
 use super::append::ChatState;
 use super::cause::Cause;
-use super::model::{Message, MessageKind};
+use super::model::Message;
 use super::pair::pair_since;
 use super::port::{Appended, NewMessage};
 use super::service::MessageService;
-use super::trace::TraceParent;
 use crate::chat::Participant;
 use crate::delivery::{Delivery, HeldBy};
 use crate::event::DomainEvent;
@@ -357,30 +356,7 @@ impl NoticeHold {
     }
 
     fn posted(&self, held: &Message, sender: &Participant, content: String, metadata: Value) -> NewMessage {
-        NewMessage {
-            id: self.event,
-            chat: held.chat_id,
-            sender: sender.id,
-            sender_name: sender.name.clone(),
-            sender_handle: sender.handle.clone(),
-            kind: MessageKind::Attention,
-            content,
-            mentions: Vec::new(),
-            metadata: metadata.as_object().cloned(),
-            cause: Cause::Known(held.place_below()),
-            traceparent: TraceParent::of_new(None, held.traceparent, self.event),
-            follows_foreign: held.origin.is_foreign(),
-            organization: None,
-            respond_by: None,
-            attachments: Vec::new(),
-            max_hops: MaxHops::OFF,
-            exceeded: None,
-            answers: None,
-            is_notice: true,
-            is_reminder: false,
-            keyed: None,
-            now: self.now,
-        }
+        NewMessage::notice(self.event, held, sender, content, &metadata, self.now)
     }
 }
 

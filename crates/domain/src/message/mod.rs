@@ -31,6 +31,8 @@ mod pair;
 mod port;
 mod post_event;
 pub mod retention;
+#[cfg(test)]
+pub(crate) mod sample;
 mod send;
 mod service;
 mod trace;

@@ -197,8 +197,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::id::UserId;
-    use crate::message::MentionKind;
+    use crate::message::{MentionKind, sample};
 
     const BOT: AgentId = AgentId::new(Uuid::from_u128(2));
 
@@ -206,26 +205,7 @@ mod tests {
         let id = ParticipantId::Agent(BOT);
         let mention =
             Mention { id, handle: "ann/bot".to_owned(), name: "Bot".to_owned(), kind: MentionKind::Mention };
-        Message {
-            id: MessageId::new(Uuid::from_u128(3)),
-            chat_id: ChatId::new(Uuid::from_u128(4)),
-            sequence: Sequence::new(1),
-            kind: MessageKind::Text,
-            content: content.to_owned(),
-            sender: ParticipantId::User(UserId::new(Uuid::from_u128(1))),
-            sender_name: "Ann".to_owned(),
-            sender_handle: Some("ann".to_owned()),
-            mentions: vec![mention],
-            metadata: None,
-            cause: Cause::None,
-            traceparent: None,
-            origin: Origin::Own,
-            created_at: Timestamp::from_micros(10),
-            updated_at: Timestamp::from_micros(10),
-            respond_by: None,
-            attachments: Vec::new(),
-            deliveries: Vec::new(),
-        }
+        Message { mentions: vec![mention], ..sample::text(content) }
     }
 
     #[test]

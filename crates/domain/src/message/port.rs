@@ -18,9 +18,9 @@ use super::pair::CheckPair;
 use super::retention::{EraseOld, ErasedOld};
 use super::trace::TraceParent;
 use crate::budget::ExceededBudgets;
-use crate::chat::ShownChat;
-use crate::foreign::ForeignPolicy;
-use crate::id::{AgentId, ChatId, FileId, MessageId, OrganizationId, ParticipantId, UserId};
+use crate::chat::{Named, Participant, ShownChat};
+use crate::foreign::{ForeignPolicy, Origin};
+use crate::id::{AgentId, ChatId, FileId, MessageId, OrganizationId, ParticipantId, Sequence, UserId};
 use crate::idempotency::KeyedRequest;
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
@@ -97,6 +97,84 @@ pub struct AnsweredItem {
 }
 
 impl NewMessage {
+    /// A message that mentions nobody and follows from nothing, without an idempotency key, and without a limit of hops.
+    pub fn new(
+        id: MessageId,
+        chat: ChatId,
+        sender: Named,
+        kind: MessageKind,
+        content: String,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            chat,
+            sender: sender.id,
+            sender_name: sender.name,
+            sender_handle: sender.handle,
+            kind,
+            content,
+            mentions: Vec::new(),
+            metadata: None,
+            cause: Cause::None,
+            traceparent: None,
+            follows_foreign: false,
+            organization: None,
+            respond_by: None,
+            attachments: Vec::new(),
+            max_hops: MaxHops::OFF,
+            exceeded: None,
+            answers: None,
+            is_notice: false,
+            is_reminder: false,
+            keyed: None,
+            now,
+        }
+    }
+
+    /// The event `id` that the server posts about `message` in the name of a participant.
+    pub(crate) fn notice(
+        id: MessageId,
+        message: &Message,
+        sender: &Participant,
+        content: String,
+        metadata: &Value,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            metadata: metadata.as_object().cloned(),
+            cause: Cause::Known(message.place_below()),
+            traceparent: TraceParent::of_new(None, message.traceparent, id),
+            follows_foreign: message.origin.is_foreign(),
+            is_notice: true,
+            ..Self::new(id, message.chat_id, sender.named(), MessageKind::Attention, content, now)
+        }
+    }
+
+    /// The message under its sequence and time, as one that is not foreign, without files and deliveries.
+    pub fn into_message(self, sequence: Sequence, at: Timestamp) -> Message {
+        Message {
+            id: self.id,
+            chat_id: self.chat,
+            sequence,
+            kind: self.kind,
+            content: self.content,
+            sender: self.sender,
+            sender_name: self.sender_name,
+            sender_handle: Some(self.sender_handle),
+            mentions: self.mentions,
+            metadata: self.metadata,
+            cause: self.cause,
+            traceparent: self.traceparent,
+            origin: Origin::Own,
+            created_at: at,
+            updated_at: at,
+            respond_by: self.respond_by,
+            attachments: Vec::new(),
+            deliveries: Vec::new(),
+        }
+    }
+
     /// The attention item that must not have ended.
     pub fn must_answer(&self) -> Option<MessageId> {
         self.answers.filter(|answered| !answered.is_reply).map(|answered| answered.item)

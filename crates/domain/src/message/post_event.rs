@@ -1,7 +1,6 @@
 //! Posting an event: a record of an agent's work for the humans in the chat.
 
 use super::content::{EventContent, EventMetadata};
-use super::guard::MaxHops;
 use super::model::{Message, MessageKind};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
@@ -135,29 +134,15 @@ impl MessageService {
         let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
         let named_cause = cause.ok_or(PostEventError::CauseNotFound)?;
         let id = MessageId::new(self.ids.generate(now));
+        let content = command.content.stored_in(command.kind);
         let new = NewMessage {
-            id,
-            chat,
-            sender,
-            sender_name: named.name,
-            sender_handle: named.handle,
-            kind: command.kind,
-            content: command.content.stored_in(command.kind),
-            mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
             cause: named_cause.cause,
             traceparent: TraceParent::of_new(traceparent, named_cause.traceparent, id),
             follows_foreign: named_cause.is_foreign,
             organization: Some(caller.organization),
-            respond_by: None,
-            attachments: Vec::new(),
-            max_hops: MaxHops::OFF,
-            exceeded: None,
-            answers: None,
-            is_notice: false,
-            is_reminder: false,
             keyed,
-            now,
+            ..NewMessage::new(id, chat, named, command.kind, content, now)
         };
         let (events, reported, budgets) = (self.events.clone(), self.reported.clone(), self.budgets.clone());
         let on_commit = OnCommit::new(move |appended: &Appended| {

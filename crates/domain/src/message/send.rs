@@ -1,9 +1,7 @@
 //! Sending a text message.
 
-use super::cause::Cause;
 use super::content::{MessageContent, stored_text};
 use super::deadline::{self, DeadlineFault};
-use super::guard::MaxHops;
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
 use super::model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 use super::port::{AnsweredItem, AppendRefused, Appended, NewMessage, PriorResult};
@@ -289,30 +287,7 @@ impl NewMessage {
         now: Timestamp,
     ) -> Self {
         let content = stored_text(content, &mentions);
-        Self {
-            id,
-            chat,
-            sender: sender.id,
-            sender_name: sender.name,
-            sender_handle: sender.handle,
-            kind: MessageKind::Text,
-            content,
-            mentions,
-            metadata: None,
-            cause: Cause::None,
-            traceparent: None,
-            follows_foreign: false,
-            organization: None,
-            respond_by: None,
-            attachments: Vec::new(),
-            max_hops: MaxHops::OFF,
-            exceeded: None,
-            answers: None,
-            is_notice: false,
-            is_reminder: false,
-            keyed: None,
-            now,
-        }
+        Self { mentions, ..Self::new(id, chat, sender, MessageKind::Text, content, now) }
     }
 }
 

@@ -58,29 +58,17 @@ impl SendReminder {
         organization: OrganizationId,
     ) -> NewMessage {
         let NewText { id, begins_trace, max_hops, exceeded } = &self.text;
+        let (sender, content) = (sender.named(), reminder.content.clone());
         NewMessage {
-            id: *id,
-            chat: reminder.chat,
-            sender: sender.id,
-            sender_name: sender.name.clone(),
-            sender_handle: sender.handle.clone(),
-            kind: MessageKind::Text,
-            content: reminder.content.clone(),
             mentions: reminder.mentions.clone(),
-            metadata: None,
             cause: reminder.cause,
             traceparent: TraceParent::of_new(*begins_trace, reminder.traceparent, *id),
             follows_foreign: reminder.follows_foreign,
             organization: Some(organization),
-            respond_by: None,
-            attachments: Vec::new(),
             max_hops: *max_hops,
             exceeded: exceeded.clone(),
-            answers: None,
-            is_notice: false,
             is_reminder: true,
-            keyed: None,
-            now: self.now,
+            ..NewMessage::new(*id, reminder.chat, sender, MessageKind::Text, content, self.now)
         }
     }
 }

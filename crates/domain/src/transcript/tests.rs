@@ -6,9 +6,8 @@ use super::*;
 use crate::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, Roster};
 use crate::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery};
 use crate::file::FileDigest;
-use crate::foreign::Origin;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, UserId};
-use crate::message::{Cause, Mention, MentionKind, Message, MessageKind, Place};
+use crate::message::{Cause, Mention, MentionKind, Message, MessageKind, Place, sample};
 use crate::time::Timestamp;
 
 const ANN: ParticipantId = ParticipantId::User(UserId::new(Uuid::from_u128(1)));
@@ -61,26 +60,9 @@ fn header(title: &str, last: i64) -> TranscriptHeader {
 }
 
 fn text(sequence: i64, content: &str) -> Message {
-    Message {
-        id: MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs()))),
-        chat_id: ROOM,
-        sequence: Sequence::new(sequence),
-        kind: MessageKind::Text,
-        content: content.to_owned(),
-        sender: ANN,
-        sender_name: "Ann".to_owned(),
-        sender_handle: Some("ann".to_owned()),
-        mentions: Vec::new(),
-        metadata: None,
-        cause: Cause::None,
-        traceparent: None,
-        origin: Origin::Own,
-        created_at: at(sequence),
-        updated_at: at(sequence),
-        respond_by: None,
-        attachments: Vec::new(),
-        deliveries: Vec::new(),
-    }
+    let id = MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs())));
+    let (sequence, at) = (Sequence::new(sequence), at(sequence));
+    Message { id, chat_id: ROOM, sequence, created_at: at, updated_at: at, ..sample::text(content) }
 }
 
 /// A text to an agent that is not in the room any more, with its work on it.

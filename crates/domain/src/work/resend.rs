@@ -137,9 +137,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::foreign::Origin;
-    use crate::id::{ChatId, Sequence, UserId};
-    use crate::message::MessageKind;
+    use crate::message::sample;
 
     fn named(number: u128, handle: &str) -> Named {
         let id = ParticipantId::Agent(AgentId::new(Uuid::from_u128(number)));
@@ -147,28 +145,9 @@ mod tests {
     }
 
     fn original(content: &str, mentioned: &Named) -> Message {
-        let at = Timestamp::from_micros(7);
         let Named { id, handle, name, .. } = mentioned.clone();
-        Message {
-            id: MessageId::new(Uuid::from_u128(9)),
-            chat_id: ChatId::new(Uuid::from_u128(8)),
-            sequence: Sequence::new(1),
-            kind: MessageKind::Text,
-            content: content.to_owned(),
-            sender: ParticipantId::User(UserId::new(Uuid::from_u128(7))),
-            sender_name: "Ann".to_owned(),
-            sender_handle: Some("ann".to_owned()),
-            mentions: vec![Mention { id, handle, name, kind: MentionKind::Mention }],
-            metadata: None,
-            cause: Cause::None,
-            traceparent: None,
-            origin: Origin::Own,
-            created_at: at,
-            updated_at: at,
-            respond_by: None,
-            attachments: Vec::new(),
-            deliveries: Vec::new(),
-        }
+        let mentions = vec![Mention { id, handle, name, kind: MentionKind::Mention }];
+        Message { mentions, ..sample::text(content) }
     }
 
     #[test]

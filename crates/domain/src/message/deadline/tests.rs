@@ -3,10 +3,8 @@ use uuid::Uuid;
 use super::*;
 use crate::chat::{ParticipantStatus, Role};
 use crate::delivery::{Delivery, FailureText};
-use crate::foreign::Origin;
-use crate::id::{AgentId, Sequence, UserId};
-use crate::message::Cause;
-use crate::message::MentionKind;
+use crate::id::{AgentId, UserId};
+use crate::message::{MentionKind, MessageKind, sample};
 
 const fn agent(number: u128) -> ParticipantId {
     ParticipantId::Agent(AgentId::new(Uuid::from_u128(number)))
@@ -40,25 +38,15 @@ fn mention(id: ParticipantId, kind: MentionKind) -> Mention {
 
 /// A text of Ann's to agents 3 and 4, to be answered by 1,000.
 fn text(deliveries: Vec<Delivery>) -> Message {
+    let mentions = [3, 4].map(|number| mention(agent(number), MentionKind::Mention)).into();
+    let respond_by = Some(at(1000));
     Message {
-        id: MessageId::new(Uuid::from_u128(8)),
-        chat_id: ChatId::new(Uuid::from_u128(9)),
-        sequence: Sequence::new(1),
-        kind: MessageKind::Text,
-        content: "hello".to_owned(),
-        sender: user(1),
-        sender_name: "Ann".to_owned(),
-        sender_handle: Some("ann".to_owned()),
-        mentions: vec![mention(agent(3), MentionKind::Mention), mention(agent(4), MentionKind::Mention)],
-        metadata: None,
-        cause: Cause::None,
-        traceparent: None,
-        origin: Origin::Own,
+        mentions,
         created_at: at(900),
         updated_at: at(900),
-        respond_by: Some(at(1000)),
-        attachments: Vec::new(),
+        respond_by,
         deliveries,
+        ..sample::text("hello")
     }
 }
 
