@@ -15,13 +15,18 @@ fn operator(server: &Server) -> Api {
 #[tokio::test]
 async fn the_command_line_makes_operators() {
     let server = Server::start().await;
-    for (handle, more, status) in [("ann", &["--operator"][..], 200), ("ben", &[][..], 403)] {
+    let root = operator(&server);
+    for (handle, more, status, detail) in
+        [("ann", &["--operator"][..], 200, json!("operator")), ("ben", &[][..], 403, Value::Null)]
+    {
         let email = format!("{handle}@example.org");
-        let user = ["user", "create", "--handle", handle, "--email", &email, "--name", "X", "--json"];
+        let user = ["user", "create", "--handle", handle, "--email", &email, "--name", handle, "--json"];
         let output = server.command().args(user).args(more).output().unwrap();
         let created = serde_json::from_slice::<Value>(&output.stdout).unwrap();
         let user = Api::new(&server, "operator", created["api_key"].as_str().unwrap(), "");
         assert_eq!(user.get("/overview").await.status, status);
+        let newest = root.get("/audit?action=user.created&limit=1").await.data();
+        assert_eq!((&newest[0]["subject"]["name"], &newest[0]["detail"]), (&json!(handle), &detail));
     }
 }
 

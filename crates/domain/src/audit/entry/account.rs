@@ -15,11 +15,12 @@ use crate::time::Timestamp;
 use crate::webhook::{ChangeWebhook, DisabledReason, Resend, WebhookStep};
 
 impl AuditEntry {
-    /// A user who was made, in the organization that `user` names.
+    /// A user who was made, in the organization that `user` names; the detail tells that it is an operator.
     pub fn user_created(new: &NewUser, user: &User) -> Self {
         let tenant = AuditTenant::Organization(user.organization);
-        Self::new(AuditAction::UserCreated, new.by, user.id, tenant, user.created_at)
-            .in_place(AuditObject::Organization(user.organization))
+        let entry = Self::new(AuditAction::UserCreated, new.by, user.id, tenant, user.created_at)
+            .in_place(AuditObject::Organization(user.organization));
+        if user.is_operator() { entry.with_detail("operator") } else { entry }
     }
 
     /// A user that the operator has deleted.
