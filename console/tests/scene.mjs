@@ -111,7 +111,7 @@ export async function scene(server) {
   await invite({ role: "admin", email: "fay@example.org" });
   const report = (agent, chat, input_tokens, output_tokens, cache_read_tokens) => ask(agent, "POST", `/chats/${chat}/events`,
     { event: { content: "Token usage", message_type: "task", metadata: { band_usage: { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens: 0 } } } });
-  // Budgets are of a day in UTC. A test that begins before midnight asks for the reports again.
+  // Budgets count per UTC day; a test that runs past midnight reports again.
   let reported = "";
   const reportToday = async () => {
     const today = new Date().toISOString().slice(0, 10);

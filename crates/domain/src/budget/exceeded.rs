@@ -189,7 +189,7 @@ mod tests {
     fn message() -> Message {
         let created_at = Timestamp::from_micros(DAY + 5);
         let deliveries = [4, 5].map(|number| Delivery::new(agent(number))).into();
-        Message { created_at, deliveries, ..sample::text("hello") }
+        Message { created_at, updated_at: created_at, deliveries, ..sample::text("hello") }
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub struct Participant {
 }
 
 impl Participant {
-    /// Its name.
+    /// Its id, handle, and name.
     pub fn named(&self) -> Named {
         let Self { id, handle, name, is_external, .. } = self;
         Named { id: *id, handle: handle.clone(), name: name.clone(), is_external: *is_external }

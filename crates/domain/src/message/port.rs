@@ -97,7 +97,7 @@ pub struct AnsweredItem {
 }
 
 impl NewMessage {
-    /// A message that mentions nobody and follows from nothing, without an idempotency key, and without a limit of hops.
+    /// A message that mentions nobody and follows from nothing, without an idempotency key, and without a hop limit.
     pub fn new(
         id: MessageId,
         chat: ChatId,
@@ -151,7 +151,8 @@ impl NewMessage {
         }
     }
 
-    /// The message under its sequence and time, as one that is not foreign, without files and deliveries.
+    /// The message under its sequence and time. Its origin, files, and deliveries are not those of `self`: the caller sets
+    /// them.
     pub fn into_message(self, sequence: Sequence, at: Timestamp) -> Message {
         Message {
             id: self.id,

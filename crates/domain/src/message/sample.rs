@@ -14,7 +14,7 @@ pub(crate) fn ann() -> Named {
     Named { id, handle: "ann".to_owned(), name: "Ann".to_owned(), is_external: None }
 }
 
-/// A text of [`ann`] for nobody: message 2, the first one of chat 3.
+/// A text of [`ann`] that mentions nobody, written at 10 µs: message 2, the first one of chat 3.
 pub(crate) fn text(content: &str) -> Message {
     let (id, chat) = (MessageId::new(Uuid::from_u128(2)), ChatId::new(Uuid::from_u128(3)));
     let at = Timestamp::from_micros(10);

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 use crate::webhook::{ChangeWebhook, DisabledReason, Resend, WebhookStep};
 
 impl AuditEntry {
-    /// A user who was made, in the organization that `user` names; the detail tells that it is an operator.
+    /// A user who was made, in the organization that `user` names. The detail is `operator` for an operator.
     pub fn user_created(new: &NewUser, user: &User) -> Self {
         let tenant = AuditTenant::Organization(user.organization);
         let entry = Self::new(AuditAction::UserCreated, new.by, user.id, tenant, user.created_at)
