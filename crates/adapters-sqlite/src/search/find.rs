@@ -114,9 +114,6 @@ fn candidates_on(
     before: SearchPlace,
     limit: usize,
 ) -> Result<Vec<Candidate>, Fault> {
-    if keys.is_empty() {
-        return Ok(Vec::new());
-    }
     let candidates = statement!(
         "SELECT search_texts.place, search_texts.chat_id, search_texts.sequence FROM search_index \
          CROSS JOIN search_texts ON search_texts.place = search_index.rowid \

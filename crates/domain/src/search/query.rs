@@ -179,8 +179,8 @@ impl SearchQuery {
         (from, self.before.map_or(SearchPlace::END, SearchPlace::at))
     }
 
-    /// The keys of every message that the viewer can find; `rooms` are those in which the viewer searches, if they are known
-    /// and few.
+    /// The keys of every message that the viewer can find, at least one; `rooms` are those in which the viewer searches, if
+    /// they are known and few.
     pub fn keys(&self, viewer: ParticipantId, rooms: &[ChatId]) -> IndexKeys {
         let pieces = self.terms.iter().flat_map(|term| &term.0).map(|piece| SearchKey::token(&piece.token));
         let from = self.from.as_deref().map(SearchKey::sender);
@@ -189,7 +189,11 @@ impl SearchQuery {
         let mut all = pieces.chain(from).chain(kind).chain(reader).collect::<Vec<_>>();
         all.sort_unstable();
         all.dedup();
-        IndexKeys { all, any: rooms.iter().copied().map(SearchKey::room).collect() }
+        let mut any = rooms.iter().copied().map(SearchKey::room).collect::<Vec<_>>();
+        if all.is_empty() && any.is_empty() {
+            any.extend(MessageKind::ALL.map(SearchKey::kind));
+        }
+        IndexKeys { all, any }
     }
 
     /// Where the words and phrases are in the text of a message, in bytes; `None` if the message does not match. This is what

@@ -11,7 +11,7 @@ use domain::message::{
     Retention,
 };
 use domain::page::{PageRequest, Slice};
-use domain::search::{Hit, SearchQuery, SearchedMessage};
+use domain::search::{Hit, MAX_ROOM_KEYS, SearchQuery, SearchedMessage};
 
 use super::messages::{ann_and_bot, first};
 use crate::parity::rng::Rng;
@@ -267,6 +267,13 @@ pub async fn a_search_is_narrowed_by_room_and_time(world: World) {
     let hit = found(&world, ann.caller, "2", 5).await.remove(0);
     assert_eq!((hit.title.as_deref(), hit.snippet.text.as_str()), (Some("Release Größe"), "note 2"));
     assert_eq!(ids(&world, bot.caller, "note").await, [], "nothing was sent to the agent");
+    // More rooms than the index is asked for.
+    for _ in 0..MAX_ROOM_KEYS {
+        world.chat(ann.caller, &[]).await;
+    }
+    let newest = format!("after:{}", at(3));
+    assert_eq!(ids(&world, ann.caller, &newest).await, [sent[3], sent[2]]);
+    assert_eq!(ids(&world, ann.caller, &format!("{newest} in:{chat}")).await, [sent[2]]);
 }
 
 /// Pages of any size have the same hits, also while others write; messages at the same time are not lost.
