@@ -277,6 +277,21 @@ fn a_page_ends_when_it_is_full_or_enough_was_examined() {
 }
 
 #[test]
+fn more_is_read_at_a_time_if_little_of_it_matches() {
+    for (text, parts) in [("goodbye", 17), (&*"goodbye ".repeat(200), 41), ("hello", 1)] {
+        let (mut walk, mut read) = (walk(20), 0);
+        while let Some(wanted) = walk.wanted() {
+            for number in 0..wanted {
+                let place = SearchPlace::new(10_000 - i64::try_from(number).unwrap());
+                walk.examine(place, Some((message(text), None)));
+            }
+            read += 1;
+        }
+        assert_eq!(read, parts, "{text}");
+    }
+}
+
+#[test]
 fn a_walk_goes_on_where_a_page_ended() {
     let query = SearchQuery::parse("hello before:2026-07-01").unwrap();
     let before = query.span().1;

@@ -8,7 +8,7 @@ use crate::id::RecordId;
 use crate::page::{Page, Position};
 
 /// The maximum number of candidates that one request examines.
-const EXAMINED: usize = 4_096;
+const EXAMINED: usize = 2_048;
 
 /// The maximum size of the texts that one request examines, in bytes. The first text is examined in any case.
 const EXAMINED_BYTES: usize = 2 * 1024 * 1024;
@@ -18,6 +18,12 @@ const LOOKS: usize = 64;
 
 /// The minimum and the maximum number of candidates that are read at a time.
 const AT_ONCE: (usize, usize) = (16, 32);
+
+/// The maximum number that are read at a time if most are no hits and their texts are short.
+const MANY_AT_ONCE: usize = 128;
+
+/// The average size of short texts, in bytes.
+const SHORT: usize = 1_024;
 
 /// A message that a search has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,7 +79,10 @@ impl SearchWalk {
             || self.looks > LOOKS
             || self.examined >= EXAMINED
             || self.bytes >= EXAMINED_BYTES;
-        (!is_over).then(|| (2 * missing).clamp(AT_ONCE.0, AT_ONCE.1))
+        let for_each_hit = self.examined / (self.hits.len() + 1);
+        let are_short = self.examined > 0 && self.bytes / self.examined <= SHORT;
+        let most = if are_short { MANY_AT_ONCE } else { AT_ONCE.1 };
+        (!is_over).then(|| (2 * missing * for_each_hit.max(1)).clamp(AT_ONCE.0, most))
     }
 
     /// Counts a look into the index; returns whether the page needs one.
