@@ -107,7 +107,7 @@ fn sources() -> BTreeMap<String, String> {
 /// The part of a file that is a test, if there is one.
 fn test_code<'a>(path: &str, text: &'a str) -> &'a str {
     let is_test = path.starts_with("crates/testkit/") || path.split('/').any(|part| part == "tests");
-    if is_test || path.ends_with("/tests.rs") {
+    if is_test || path.ends_with("/tests.rs") || path.ends_with("/sample.rs") {
         return text;
     }
     text.find("#[cfg(test)]\nmod tests {").map_or("", |begin| &text[begin..])
