@@ -79,7 +79,7 @@ export const w = {
     codeHint: "Six digits from your authenticator app.",
     byCode: "Use the authenticator app",
     recovery: "Recovery code",
-    recoveryHint: "One of those that you got when you set up the second factor.",
+    recoveryHint: "One of the recovery codes that you saved.",
     byRecovery: "Use a recovery code",
     problems: {
       expired: "This log-in has expired, or began in another browser. Log in again.",
@@ -374,7 +374,7 @@ export const w = {
     waitingAgain: "Waiting for it to connect with the new key…",
     connected: (name: string) => `${name} is connected`,
     unsavedTitle: (what: string) => `Close without copying the ${what}?`,
-    unsaved: (what: string) => `You have not copied the ${what}. It cannot be shown again.`,
+    unsaved: (what: string) => `You have not copied the ${what}. You cannot see the ${what} again.`,
     unsavedClose: "Close anyway",
     openRoom: "Start a room with it",
   },

@@ -38,7 +38,7 @@ test("the_console_links_to_the_documentation_which_cannot_use_its_session", asyn
   });
   assert.deepEqual(done, ["Ready", "refused"]);
 
-  // Who registers an agent finds the guides, and installs the version that they name.
+  // Whoever registers an agent finds the guides, and installs the version that they name.
   await page.close();
   await it.page.goto(`${it.base}/agents/new`);
   await it.page.getByLabel("Name").fill("Echo");

@@ -36,11 +36,13 @@ def main(directory):
             links += 1
             target = (path.parent / unquote(url.path)).resolve() if url.path else path
             anchor = unquote(url.fragment)
-            if not target.is_file() or (anchor and anchor not in pages[target].ids):
+            if not target.is_file() or (anchor and (target not in pages or anchor not in pages[target].ids)):
                 broken.append(f"{path.relative_to(directory.resolve())}: {link}")
     for line in broken:
         print(f"leads nowhere: {line}", file=sys.stderr)
     print(f"{len(pages)} pages, {links} links, {len(broken)} of them broken")
+    if len(pages) < 50:
+        print("pages are missing", file=sys.stderr)
     return 1 if broken or len(pages) < 50 else 0
 
 

@@ -12,6 +12,8 @@ export function Passkeys() {
     asksCode: (await call("showSecondFactor", {})).data.status === "on",
   }));
   const [{ deed, of }, ask] = useState<Partial<Asked>>({});
+  // The second factor may have changed since, on this page or elsewhere.
+  const open = (asked: Asked): void => { ask(asked); read.again(); };
   const { list, asksCode } = read.value ?? {};
   const path = { passkey_id: of?.id ?? "" };
   const submit = async (data: FormData): Promise<void> => {
@@ -37,15 +39,15 @@ export function Passkeys() {
                 <span class="name">{visible(one.name)}</span> {one.is_synced && <span class="tag">{words.synced}</span>}
                 <span class="hint">{one.last_used_at ? <Time at={one.last_used_at} text={w.access.lastUsed} /> : w.access.neverUsed} · <Time at={one.inserted_at} text={w.access.created} /></span>
               </span>
-              <button type="button" class="plain small" aria-label={w.of(words.rename, visible(one.name))} onClick={() => ask({ deed: "rename", of: one })}>{words.rename}</button>
-              <button type="button" class="plain small danger" aria-label={w.of(words.remove, visible(one.name))} onClick={() => ask({ deed: "remove", of: one })}>{words.remove}</button>
+              <button type="button" class="plain small" aria-label={w.of(words.rename, visible(one.name))} onClick={() => open({ deed: "rename", of: one })}>{words.rename}</button>
+              <button type="button" class="plain small danger" aria-label={w.of(words.remove, visible(one.name))} onClick={() => open({ deed: "remove", of: one })}>{words.remove}</button>
             </li>
           ))}
         </ul>
       )}
       {list?.length === 0 && <p class="hint">{hasPasskeys.value ? words.none : words.off}</p>}
       {list && hasPasskeys.value && (knowsPasskeys
-        ? <div class="deeds"><button type="button" class="plain" onClick={() => ask({ deed: "add" })}>{words.add}</button></div>
+        ? <div class="deeds"><button type="button" class="plain" onClick={() => open({ deed: "add" })}>{words.add}</button></div>
         : <p class="hint">{words.old}</p>)}
       {deed && (
         <Confirm title={of ? w.of(words[deed], visible(of.name)) : words.add} {...(deed === "add" ? { text: words.addText } : deed === "remove" ? { text: words.removeText } : {})}

@@ -5,7 +5,7 @@ import { call, Code, Confirm, CopyButton, inform, Loading, passwordIn, Section, 
 import type { NewSecondFactorView } from "../wire/api.ts";
 import { secondFactor as words } from "./secondfactorwords.ts";
 
-/** From this number of recovery codes on, the page says how many are left as a warning. */
+/** With fewer recovery codes than this, the page shows their number as a warning. */
 const FEW = 3;
 
 export function SecondFactor() {

@@ -2,17 +2,17 @@
 
 export const passkeys = {
   intro: "With a passkey, you log in with the fingerprint, face, or PIN of a device instead of your password and a code.",
-  off: "This server has no passkeys. The operator has to give it a public address with https.",
+  off: "This server has no passkeys. The operator must set a public address with https.",
   none: "You have no passkeys.",
   old: "This browser cannot add passkeys. Use a newer one.",
   add: "Add passkey",
-  addText: "Your browser then asks you to confirm with the device.",
+  addText: "Your browser will ask you to confirm on the device.",
   name: "Name",
-  nameHint: "To recognize the device later.",
+  nameHint: "Helps you recognize the device later.",
   added: "The passkey was added.",
   synced: "Synced",
   rename: "Rename",
   remove: "Remove",
-  removeText: "You can no longer log in with it, and the sessions that it has opened end. Remove it from the device as well.",
+  removeText: "You will no longer be able to log in with it, and its sessions will end. Remove it from the device as well.",
   removed: "The passkey was removed.",
 };

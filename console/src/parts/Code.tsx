@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { w } from "../words.ts";
 import { Field } from "./Field.tsx";
 
-/** A code of the authenticator app or, unless `isOfApp`, a recovery code, for which phones need keys with letters. */
+/** Takes a code from the authenticator app or, unless `isOfApp`, a recovery code, which needs a keyboard with letters. */
 export function Code({ isOfApp = false, fault = "" }: { isOfApp?: boolean; fault?: string }) {
   const [isRecovery, setRecovery] = useState(false);
   useEffect(() => { document.getElementsByName("code")[0]?.focus(); }, [isRecovery]);

@@ -6,6 +6,7 @@ export interface Named { id: string; name: string; handle: string }
 
 /** What can be in a handle, and so neither before nor behind a mention. The server has the same rule. */
 const PART = "\\p{L}\\p{N}_/\\-";
+const TYPED = new RegExp(`(?<![${PART}@.])@([${PART}.]*)$`, "u");
 
 /**
  * Those of `people` whose `@handle` is in the text, or whose `@Name` if nobody else has it, in the order of the text, and
@@ -28,7 +29,7 @@ export function mentionsIn<T extends Named>(text: string, people: T[]): { found:
 
 /** The mention that is being typed at the caret. */
 export function completing(text: string, caret: number): { from: number; query: string } | null {
-  const match = /(?<![\p{L}\p{N}_@/.-])@([\p{L}\p{N}_./-]*)$/u.exec(text.slice(0, caret));
+  const match = TYPED.exec(text.slice(0, caret));
   return match ? { from: caret - match[1]!.length - 1, query: match[1]! } : null;
 }
 

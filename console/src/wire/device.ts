@@ -3,7 +3,7 @@
 import { ApiError } from "../pure/errors.ts";
 import { w } from "../words.ts";
 
-/** Whether this browser reads the options of the server. Older ones have passkeys, but not this. */
+/** Whether this browser can parse the options of the server. Older ones have passkeys, but cannot. */
 export const knowsPasskeys = typeof PublicKeyCredential !== "undefined" && "parseRequestOptionsFromJSON" in PublicKeyCredential;
 
 /** What a device answers, or why it did not, in words. */

@@ -93,7 +93,7 @@ impl Given {
     /// profile that the environment names, or else of the default profile.
     ///
     /// # Errors
-    /// There are none, or a variable is invalid.
+    /// No server or key is configured, or a variable is invalid.
     pub fn access(&self, profiles: &Profiles) -> Result<Access, AccessError> {
         if let Some(access) = self.environment()? {
             return Ok(access);

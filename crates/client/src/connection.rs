@@ -214,7 +214,7 @@ fn authorities(found: CertificateResult) -> Result<RootCertStore, String> {
     if roots.is_empty() {
         let causes = found.errors.iter().map(|error| on_one_line(&error.to_string())).collect::<Vec<_>>();
         let causes = if causes.is_empty() { "there are none".to_owned() } else { causes.join("; ") };
-        return Err(format!("no certificates of authorities can be read from this system: {causes}"));
+        return Err(format!("cannot read any CA certificates from this system: {causes}"));
     }
     Ok(roots)
 }

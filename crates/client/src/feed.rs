@@ -50,7 +50,7 @@ enum Source {
 
 /// All rooms of the user.
 struct AllRooms {
-    /// The time after which messages of a room are new that is seen for the first time. If it is not given, it is that of
+    /// In a room that is seen for the first time, messages after this time are new. If it is not given, it is that of
     /// the last change before the first round.
     since: Option<String>,
     /// Whether it was given.

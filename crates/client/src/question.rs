@@ -282,7 +282,7 @@ impl Watch {
             "dead" => State::Failed("the question was taken out of the agent's queue"),
             "held" => State::Unavailable("a limit or a policy of the organization holds the question"),
             "processed" => State::Open {
-                news: is_new.then_some("the agent has processed the question and not answered yet"),
+                news: is_new.then_some("the agent has processed the question but has not answered yet"),
             },
             _ if !receipt.in_room => State::Unavailable("the agent has left the room"),
             _ if receipt.paused => State::Unavailable("the agent is paused; the question waits for it"),

@@ -3,13 +3,13 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use domain::caller::UserCaller;
 use domain::id::UserId;
-use domain::login::{AddPasskey, Guess, LoginService, PasskeyError, PasskeyName};
+use domain::login::{AddPasskey, LoginService, PasskeyError, PasskeyName};
 use http_wire::auth::UserAuth;
 use http_wire::ceremony;
 use http_wire::cursor::CursorSeal;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::limit::{LoginName, Proof, RateLimits};
+use http_wire::limit::{Proof, RateLimits};
 use http_wire::openapi::schema::{Schema, line, some_text};
 use http_wire::path::PasskeyPath;
 use http_wire::query::{NoQuery, StrictQuery};
@@ -17,7 +17,7 @@ use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::{PasskeyChallengeView, PasskeyView};
 use serde_json::{Map, Value};
 
-use crate::second_factor::{ProofBody, proof_of};
+use crate::second_factor::{self, ProofBody, check};
 
 /// The maximum length of a sealed ceremony.
 const MAX_CEREMONY_BYTES: usize = 1024;
@@ -75,11 +75,10 @@ pub(crate) async fn begin(
     limits: web::Data<RateLimits>,
     seal: web::Data<CursorSeal>,
 ) -> Result<HttpResponse, ApiError> {
-    let begun = async |may_try: &mut dyn FnMut(UserId, Guess) -> bool| {
-        let may_try_code = |user| may_try(user, Guess::Code);
-        logins.begin_passkey(caller, current, code.as_ref(), may_try_code).await
+    let begun = async |may_try: &mut dyn FnMut(UserId) -> bool| {
+        logins.begin_passkey(caller, current, code.as_ref(), may_try).await
     };
-    let (options, kept) = check(&request, &limits, caller, begun).await?;
+    let (options, kept) = check(&request, &limits, caller, begun, proof_of).await?;
     let ceremony = ceremony::close(&seal, &purpose(caller), &kept);
     Ok(Data::created(PasskeyChallengeView::new(options, ceremony)))
 }
@@ -113,25 +112,17 @@ pub(crate) async fn remove(
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    let removed = async |may_try: &mut dyn FnMut(UserId, Guess) -> bool| {
-        let may_try_code = |user| may_try(user, Guess::Code);
-        logins.remove_passkey(caller, passkey, current, code.as_ref(), may_try_code).await
+    let removed = async |may_try: &mut dyn FnMut(UserId) -> bool| {
+        logins.remove_passkey(caller, passkey, current, code.as_ref(), may_try).await
     };
-    check(&request, &limits, caller, removed).await?;
+    check(&request, &limits, caller, removed, proof_of).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Checks the caller's password, and the code, which counts like a log-in.
-async fn check<T>(
-    request: &HttpRequest,
-    limits: &RateLimits,
-    caller: UserCaller,
-    look: impl AsyncFnOnce(&mut dyn FnMut(UserId, Guess) -> bool) -> Result<T, PasskeyError>,
-) -> Result<T, ApiError> {
-    let proof = |outcome: &Result<T, PasskeyError>| match outcome {
-        Ok(_) => Proof::Good,
-        Err(PasskeyError::Proof(error)) => proof_of(error),
-        Err(_) => Proof::Undecided,
-    };
-    Ok(limits.check_password(request, LoginName::Known(caller.user), look, proof).await??)
+/// What a refusal says of the password and the code.
+const fn proof_of(error: &PasskeyError) -> Proof {
+    match error {
+        PasskeyError::Proof(error) => second_factor::proof_of(error),
+        _ => Proof::Undecided,
+    }
 }

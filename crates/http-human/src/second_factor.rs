@@ -78,9 +78,9 @@ pub(crate) async fn begin(
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    let begun =
-        async |_: &mut dyn FnMut(UserId, Guess) -> bool| logins.begin_second_factor(caller, body.0).await;
-    Ok(Data::created(NewSecondFactorView::new(&check(&request, &limits, caller, begun).await?)))
+    let begun = async |_: &mut dyn FnMut(UserId) -> bool| logins.begin_second_factor(caller, body.0).await;
+    let begun = check(&request, &limits, caller, begun, proof_of).await?;
+    Ok(Data::created(NewSecondFactorView::new(&begun)))
 }
 
 pub(crate) async fn confirm(
@@ -100,11 +100,10 @@ pub(crate) async fn renew_recovery_codes(
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    let renewed = async |may_try: &mut dyn FnMut(UserId, Guess) -> bool| {
-        let may_try_code = |user| may_try(user, Guess::Code);
-        logins.renew_recovery_codes(caller, current, &code, may_try_code).await
+    let renewed = async |may_try: &mut dyn FnMut(UserId) -> bool| {
+        logins.renew_recovery_codes(caller, current, &code, may_try).await
     };
-    Ok(Data::ok(RecoveryCodesView::new(&check(&request, &limits, caller, renewed).await?)))
+    Ok(Data::ok(RecoveryCodesView::new(&check(&request, &limits, caller, renewed, proof_of).await?)))
 }
 
 pub(crate) async fn remove(
@@ -114,25 +113,28 @@ pub(crate) async fn remove(
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    let removed = async |may_try: &mut dyn FnMut(UserId, Guess) -> bool| {
-        let may_try_code = |user| may_try(user, Guess::Code);
-        logins.remove_second_factor(caller, current, code.as_ref(), may_try_code).await
+    let removed = async |may_try: &mut dyn FnMut(UserId) -> bool| {
+        logins.remove_second_factor(caller, current, code.as_ref(), may_try).await
     };
-    check(&request, &limits, caller, removed).await?;
+    check(&request, &limits, caller, removed, proof_of).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Checks the caller's password, and the code, which counts like a log-in.
-async fn check<T>(
+/// Checks the caller's password, and the code, which counts like a log-in. `proof` is what a refusal says of them.
+pub(crate) async fn check<T, E>(
     request: &HttpRequest,
     limits: &RateLimits,
     caller: UserCaller,
-    look: impl AsyncFnOnce(&mut dyn FnMut(UserId, Guess) -> bool) -> Result<T, SecondFactorError>,
-) -> Result<T, ApiError> {
-    let proof = |outcome: &Result<T, SecondFactorError>| match outcome {
-        Ok(_) => Proof::Good,
-        Err(error) => proof_of(error),
+    look: impl AsyncFnOnce(&mut dyn FnMut(UserId) -> bool) -> Result<T, E>,
+    proof: impl FnOnce(&E) -> Proof,
+) -> Result<T, ApiError>
+where
+    ApiError: From<E>,
+{
+    let look = async |may_try: &mut dyn FnMut(UserId, Guess) -> bool| {
+        look(&mut |user| may_try(user, Guess::Code)).await
     };
+    let proof = |outcome: &Result<T, E>| outcome.as_ref().map_or_else(proof, |_| Proof::Good);
     Ok(limits.check_password(request, LoginName::Known(caller.user), look, proof).await??)
 }
 

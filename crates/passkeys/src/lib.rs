@@ -2,7 +2,7 @@
 //!
 //! The protocol and its checks come from the crate `webauthn_rp`: challenges, the formats of answers, and signatures. Every
 //! ceremony requires that the device verifies its user, and every answer that it was made for this server (`address`). Devices
-//! do not prove of which make they are (attestation), and extensions are not used.
+//! need not prove their make (attestation), and extensions are not used.
 //!
 //! The id of a user is what devices call the *user handle*, so a device holds no more about a user than the handle that it
 //! shows. The crate measures the time of a ceremony by the clock of the system; the domain measures it again by its own.

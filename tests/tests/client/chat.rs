@@ -5,23 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use e2e::{Api, Server, isolated, program, until, until_or};
-use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::{HOSTILE, Person, Running};
+use crate::{HOSTILE, Person, Running, room};
 
 async fn scene() -> (Server, Api, Api, String, Person) {
-    let server = Server::start_alone(&[]).await;
-    let ann = server.user("ann");
-    let bot = ann.register(&server, "Bot").await;
-    let chat = ann.create_chat().await;
-    assert_eq!(ann.add(&chat, &bot.id).await.status, 201);
-    let title = json!({ "chat": { "title": "Release plan" } });
-    assert_eq!(ann.call(Method::PATCH, &format!("/chats/{chat}"), Some(title)).await.status, 200);
+    let (server, ann, bot, chat, person) = room().await;
     ann.sent(&chat, "the first text", &[]).await;
-    let person = Person::of(&server, &ann);
     (server, ann, bot, chat, person)
 }
 

@@ -15,12 +15,26 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use e2e::{Api, Server, free_port, isolated, program};
-use serde_json::Value;
+use reqwest::Method;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A text with which somebody tries to take over the terminal of its reader.
 pub(crate) const HOSTILE: &str =
     "look\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}\r\n2030-01-01T00:00:00Z @ann: forged";
+
+/// A server, Ann with an agent in a room, and a person who has Ann's key.
+pub(crate) async fn room() -> (Server, Api, Api, String, Person) {
+    let server = Server::start_alone(&[]).await;
+    let ann = server.user("ann");
+    let bot = ann.register(&server, "Bot").await;
+    let chat = ann.create_chat().await;
+    assert_eq!(ann.add(&chat, &bot.id).await.status, 201);
+    let title = json!({ "chat": { "title": "Release plan" } });
+    assert_eq!(ann.call(Method::PATCH, &format!("/chats/{chat}"), Some(title)).await.status, 200);
+    let person = Person::of(&server, &ann);
+    (server, ann, bot, chat, person)
+}
 
 /// A person with a home directory.
 pub(crate) struct Person {

@@ -6,10 +6,9 @@ use std::num::NonZeroU16;
 use std::process::{Command, Stdio};
 
 use e2e::{Api, Server, isolated, program, until_or};
-use reqwest::Method;
 use serde_json::json;
 
-use crate::{HOSTILE, Person, Running, Said};
+use crate::{HOSTILE, Person, Running, Said, room};
 
 /// A terminal with a person.
 struct Terminal {
@@ -104,15 +103,8 @@ impl Terminal {
 
 /// A room with an agent that owes an answer.
 async fn scene() -> (Server, Api, Api, String, Person) {
-    let server = Server::start_alone(&[]).await;
-    let ann = server.user("ann");
-    let bot = ann.register(&server, "Bot").await;
-    let chat = ann.create_chat().await;
-    assert_eq!(ann.add(&chat, &bot.id).await.status, 201);
-    let title = json!({ "chat": { "title": "Release plan" } });
-    assert_eq!(ann.call(Method::PATCH, &format!("/chats/{chat}"), Some(title)).await.status, 200);
+    let (server, ann, bot, chat, person) = room().await;
     ann.sent(&chat, "please deploy", &[&bot.id]).await;
-    let person = Person::of(&server, &ann);
     (server, ann, bot, chat, person)
 }
 

@@ -25,7 +25,7 @@ pub(crate) const FIGURES: &[u8] = b"12, 7, 3\n";
 /// finished bulk deletions within days, and an import leaves out the records of repeated requests.
 const TRANSIENT: [&str; 4] = ["deletion_jobs", "idempotency_records", "imports", "used_challenges"];
 
-/// The fixture's clock starts so long ago, so that its end is in the past, and servers still keep what expires.
+/// How far in the past the fixture's clock starts: its end is past as well, and servers still keep what expires.
 const FIXTURE_AGE: Duration = Duration::from_secs(5 * 24 * 60 * 60);
 
 /// Counts the rows of every table, but not of virtual ones, which another SQLite may not read.

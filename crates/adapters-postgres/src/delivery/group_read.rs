@@ -71,6 +71,9 @@ async fn run(pool: Pool, mut questions: Receiver<Question>) {
 
 async fn answer(pool: Pool, mut group: Vec<Question>) {
     group.retain(|question| !question.answer.is_closed());
+    if group.is_empty() {
+        return;
+    }
     let backlogs = group.iter().map(|question| question.backlog).collect::<Vec<_>>();
     let read = read_in_tries(&pool, &backlogs, |db, backlogs| next_on(db, backlogs).boxed(), Visibility::Now);
     match read.await {

@@ -48,7 +48,7 @@ impl Screen {
             let text = match &self.rooms.refused {
                 Some(why) => why,
                 None if !self.rooms.is_loaded => "Loading …",
-                None if self.rooms.filter.is_empty() => "You are in no room yet.",
+                None if self.rooms.filter.is_empty() => "You are not in any rooms yet.",
                 None => "No such title.",
             };
             return self.draw_text(frame, inside, text);

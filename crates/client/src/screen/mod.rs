@@ -1,8 +1,8 @@
 //! The full-screen view of rooms, messages, and work, as a pure function of events.
 //!
 //! [`Screen`] is the whole state. [`Screen::update`] takes an event, such as a key or messages that were read, and returns
-//! what is to be done, such as to follow another room. [`Screen::draw`] shows the state. None of them does I/O or knows the
-//! time: whoever runs the screen reads from the server and the terminal, and does what is asked for.
+//! what to do next, such as following another room. [`Screen::draw`] shows the state. None of them does I/O or knows the
+//! time: the caller reads from the server and the terminal, and does what [`Screen::update`] asks for.
 //!
 //! Every text of others goes through [`crate::text`] before it is drawn.
 

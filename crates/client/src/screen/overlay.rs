@@ -18,7 +18,7 @@ const COLUMNS: u16 = 66;
 /// The keys, and what they do.
 const HELP: [(&str, &str); 12] = [
     ("Tab", "next pane, Shift+Tab: back"),
-    ("↑ ↓ j k", "move, as PgUp PgDn g G do"),
+    ("↑ ↓ j k", "move; also PgUp PgDn g G"),
     ("Enter", "open a room, or show work"),
     ("/", "filter rooms by their title"),
     ("i", "write; @ and Tab mention"),
@@ -27,7 +27,7 @@ const HELP: [(&str, &str); 12] = [
     ("Esc", "go back, or end the filter"),
     ("Ctrl+L", "draw everything again"),
     ("?", "show these keys"),
-    ("q", "leave, as Ctrl+C does"),
+    ("q", "quit; also Ctrl+C"),
     ("", "Times are UTC. Messages in view count as read."),
 ];
 

@@ -231,8 +231,8 @@ pub trait DeliveryRepository: Send + Sync {
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 
-    /// The sequences of the newest messages in these chats; deliveries of all messages up to it are seen by whoever
-    /// reads the store afterwards.
+    /// The sequences of the newest messages in these chats. Later reads of the store see the deliveries of all messages up
+    /// to these sequences.
     async fn last_sequences(&self, chats: Vec<ChatId>) -> Result<HashMap<ChatId, Sequence>, StoreError>;
 
     /// Finds the oldest unacknowledged deliveries of each subscription whose messages come after

@@ -32,12 +32,12 @@ struct Met {
 }
 
 impl QuietChats {
-    /// Begins a round in which this chat is searched.
+    /// Makes the next round search this chat.
     pub(super) fn wake(&mut self, chat: ChatId) {
         self.known.remove(&chat);
     }
 
-    /// The same, of every chat.
+    /// Makes the next round search every chat.
     pub(super) fn wake_all(&mut self) {
         self.known.clear();
     }

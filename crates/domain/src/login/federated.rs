@@ -125,7 +125,7 @@ impl LoginService {
         Ok((begun.url, KeptLogIn { pending: begun.pending, return_to, expires_at }))
     }
 
-    /// Opens a browser session for a person whom a provider has authenticated. Refusals count as failed log-ins.
+    /// Opens a browser session for a person that a provider has authenticated. Refusals count as failed log-ins.
     pub async fn log_in_at_provider(
         &self,
         command: ProviderLogIn<'_>,

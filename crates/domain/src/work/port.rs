@@ -279,7 +279,7 @@ pub struct WorkItem {
     /// The first [`SHOWN_TEXT_CHARS`](super::SHOWN_TEXT_CHARS) characters of the text; `None` if the
     /// reader may not read the chat.
     pub text: Option<String>,
-    /// Those whom the text mentions; none if the reader may not read the chat.
+    /// The participants that the text mentions; none if the reader may not read the chat.
     pub mentions: Vec<Mention>,
     /// What became of it, in the shown form.
     pub delivery: Delivery,

@@ -43,7 +43,7 @@ impl AuditEntry {
         Some(Self::new(action, *by, *user, AuditTenant::of_user(*user), *now))
     }
 
-    /// The use of a code for a log-in or a new password; only recovery codes are recorded.
+    /// The use of a code for a log-in, a new password, or a change of passkeys; only recovery codes are recorded.
     pub fn code_used(user: UserId, proof: &SecondProof, left: &SecondFactor, now: Timestamp) -> Option<Self> {
         let tenant = AuditTenant::of_user(user);
         matches!(proof, SecondProof::RecoveryCode(_)).then(|| {

@@ -48,7 +48,7 @@ pub enum PasskeyLogInError {
         passkey: PasskeyId,
     },
     /// The user is disabled, the passkey was removed, or the challenge was used already.
-    #[error("the user is disabled, or the challenge was used already")]
+    #[error("the user is disabled, the passkey was removed, or the challenge was used already")]
     Ended,
     /// The store is unavailable or failed.
     #[error(transparent)]

@@ -5,8 +5,9 @@
 //! password, and has a code if there is a second factor, *adds* passkeys, each with a name. Ceremonies are kept by the
 //! browser that has begun them, so any server can complete them.
 //!
-//! Invariants: a challenge is used up in the transaction of what it allows; the *signature counter* of a passkey never goes
-//! back, since only a copy of its key would answer with an old one. Sessions end with the passkey that has opened them.
+//! Invariants: a challenge is used up in the same transaction as the action that it allows. The *signature counter* of a
+//! passkey never goes back, since only a copy of its key would answer with an old one. Sessions end with the passkey that
+//! has opened them.
 
 mod log_in;
 mod manage;

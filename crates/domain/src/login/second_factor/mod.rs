@@ -5,7 +5,7 @@
 //! only with a code. Each code works once: the store keeps the newest *step* whose code was used, and the digests of the
 //! recovery codes that are left.
 //!
-//! Invariant: what a code has proved is used up in the transaction of what it allows, so that of two uses one succeeds.
+//! Invariant: a code is used up in the same transaction as the action that it allows, so only one of two uses succeeds.
 
 mod change;
 mod check;
@@ -62,8 +62,8 @@ pub enum Admission {
 }
 
 impl SecondProof {
-    /// Decides whether the proof is enough for a user with this second factor. Stores call it in the transaction of what
-    /// it allows.
+    /// Decides whether the proof is enough for a user with this second factor. Stores call it in the same transaction as the
+    /// action that the proof allows.
     pub fn admit(&self, stored: Option<SecondFactor>) -> Admission {
         let enabled = stored.filter(|factor| factor.enabled_at.is_some());
         let Some(mut factor) = enabled else { return Admission::Admitted };
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// The second factor was removed and set up anew since the code was checked.
+    /// After the code was checked, the second factor was removed and set up again.
     #[test]
     fn a_code_of_another_secret_proves_nothing() {
         let other = SecondProof::Totp(TotpSecret::new([2; TotpSecret::BYTES]), Step::new(5));

@@ -28,7 +28,7 @@ pub enum ClientCommand {
     /// List the profiles.
     #[command(after_help = "Examples:\n  parlance client profiles\n  parlance client profiles --json")]
     Profiles(ListArguments),
-    /// List your rooms, the last changed first.
+    /// List your rooms, most recently changed first.
     #[command(after_help = "Examples:\n  parlance client rooms\n  \
         parlance client rooms --json | jq -r '.rooms[] | select(.unread > 0) | .title'")]
     Rooms(RoomsArguments),

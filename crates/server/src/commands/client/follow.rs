@@ -6,12 +6,12 @@ use std::time::Duration;
 use ::client::{Backoff, ClientError, Feed, POLL_INTERVAL, Session, Shown};
 use tokio::sync::Notify;
 
-/// What the person is told of a server that does not answer.
+/// What the person is told about the connection to the server.
 #[derive(Debug)]
 pub(super) enum Contact {
-    /// It does not answer. What is told once is not told again until it answers.
+    /// The server does not answer. The person is told once for each loss.
     Lost(ClientError),
-    /// It answers again.
+    /// The server answers again.
     Regained,
 }
 

@@ -15,7 +15,7 @@ pub(super) async fn list(arguments: RoomsArguments) -> Result<(), Failure> {
     let list = List {
         name: Some("rooms"),
         headings: &["ID", "TITLE", "UNREAD", "LAST MESSAGE"],
-        empty: "You are in no rooms. Ask an agent, and there is one: `parlance client ask --help`.",
+        empty: "You are in no rooms. To start one, ask an agent: `parlance client ask --help`.",
     };
     let mut rooms = Vec::new();
     let mut cursor = None::<String>;

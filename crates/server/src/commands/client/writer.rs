@@ -98,7 +98,7 @@ impl Writer {
         }
         if is_unaddressed && !std::mem::replace(&mut self.was_told, true) {
             tell(
-                "no agent gets this text, because it mentions none; write @ and a handle to mention one"
+                "no agent gets this text, because it mentions none; to mention one, type @ and its handle"
                     .to_owned(),
             );
         }

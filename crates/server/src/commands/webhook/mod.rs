@@ -106,10 +106,11 @@ async fn resend(
     agent: &Agent,
     arguments: &ResendArguments,
 ) -> Result<(), Failure> {
+    // Read first: once the delivery is due again, the command must not fail.
+    let is_disabled = webhooks.is_disabled(agent.id).await.map_err(|cause| unread(cause.into()))?;
     let resent = webhooks.resend(Actor::Operator, agent.owner, agent.id, delivery_id(arguments)?).await;
     let resent =
         resent.map_err(|cause| Failure::new("the delivery is not sent again", cause).next(DELIVERIES))?;
-    let is_disabled = webhooks.is_disabled(agent.id).await.map_err(|cause| unread(cause.into()))?;
     sent_again(resent.id, &as_json(&resent, is_disabled, webhooks.now()), &arguments.print)
 }
 
