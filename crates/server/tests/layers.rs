@@ -118,7 +118,7 @@ fn the_domain_uses_a_closed_list_of_crates() {
 }
 
 /// How many packages `Cargo.lock` lists, ours included.
-const LOCKED_PACKAGES: usize = 639;
+const LOCKED_PACKAGES: usize = 640;
 
 /// Every dependency costs build time and trust, so that their number grows only on purpose, and never back.
 #[test]

@@ -175,6 +175,20 @@ async fn a_person_reads_writes_and_handles_work() {
     terminal.until(|seen| seen.contains("Work (1)") && !seen.contains("Release plan"), "work only").await;
     terminal.press("\t");
     terminal.until(|seen| seen.contains("▸ Release plan") && !seen.contains("Work"), "rooms only").await;
+    // A key and a change of the size that come at once are both seen.
+    for (columns, focused, is_wide) in [
+        (80, "┏ Release plan", true),
+        (40, "┏ Work", false),
+        (80, "┏ Rooms", true),
+        (40, "┏ Release plan", false),
+    ] {
+        terminal.signal("-STOP");
+        terminal.resize(columns, 20);
+        terminal.press("\t");
+        terminal.signal("-CONT");
+        let is_so = |seen: &str| seen.contains(focused) && seen.contains("Rooms") == is_wide;
+        terminal.until(is_so, focused).await;
+    }
     terminal.press("q");
     terminal.ended(0).await;
 }
