@@ -420,9 +420,12 @@ fn failures_are_told() {
     assert!(shown(&screen).contains("reconnecting"));
     screen.update(connection(Reader::Lists, None));
     assert!(!shown(&screen).contains("reconnecting"));
+    // The room was deleted while the server was away.
+    screen.update(connection(Reader::Messages, Some("cannot reach http://x")));
     screen.update(Event::Gone { room: "r1".to_owned(), why: "no such\u{7} room".to_owned() });
     assert!(shown(&screen).contains("Closed Release plan: no such\u{fffd} room"), "{}", shown(&screen));
     assert!(shown(&screen).contains("Select a room, and press Enter"));
+    assert!(!shown(&screen).contains("reconnecting"), "{}", shown(&screen));
     let refused = Err("the server refused the request".to_owned());
     let mut fresh = Screen::new((80, 24), false);
     assert!(shown(&fresh).contains("Loading …"));

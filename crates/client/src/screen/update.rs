@@ -5,7 +5,7 @@ use ratatui::widgets::Block;
 
 use super::layout::{Areas, areas};
 use super::room::OpenRoom;
-use super::{Effect, Event, Mode, Pane, Screen};
+use super::{Effect, Event, Mode, Pane, Reader, Screen};
 use crate::editor::Editor;
 use crate::text::on_one_line;
 
@@ -56,13 +56,15 @@ impl Screen {
         self.mode = Mode::Browse;
         if self.open.as_ref().is_none_or(|open| open.id != id) {
             effects.push(Effect::Open { room: id.clone() });
-            self.lost.remove(&super::Reader::Messages);
+            self.lost.remove(&Reader::Messages);
             self.open = Some(OpenRoom::new(id, title));
         }
     }
 
     fn gone(&mut self, room: &str, why: &str) {
         let Some(open) = self.open.take_if(|open| open.id == room) else { return };
+        // The server has answered, and the reader says no more.
+        self.lost.remove(&Reader::Messages);
         self.notice = Some(on_one_line(&format!("Closed {}: {why}", open.title)));
         if matches!(self.mode, Mode::Write) {
             self.mode = Mode::Browse;
