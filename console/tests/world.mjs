@@ -38,12 +38,12 @@ export async function until(what, probe, withinMs = PATIENCE_MS) {
   }
 }
 
+/** A port on which nothing listens, below those of outgoing connections, and above those of the Rust tests. */
 export function freePort() {
   return new Promise(resolve => {
-    const probe = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
+    const port = 30_000 + Math.floor(Math.random() * 2_768);
+    const probe = net.createServer().listen(port, "127.0.0.1", () => probe.close(() => resolve(port)));
+    probe.on("error", () => resolve(freePort()));
   });
 }
 

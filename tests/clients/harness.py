@@ -4,8 +4,10 @@ Nothing here waits for a length of time. `wait_for` looks for a fact until a dea
 the few pauses that remain are paces or rules of the client, and say so.
 """
 
+import contextlib
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -63,9 +65,12 @@ def wait_for(what, probe, within=30.0, every=0.1, last_seen=lambda: ""):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port on which nothing listens, below those of outgoing connections, and above those of the Rust tests."""
+    while True:
+        port = random.randrange(30_000, 32_768)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Process:

@@ -144,7 +144,7 @@ def test_a_backlog_that_takes_long_is_not_pushed(world):
     Its first turn lasts longer than the server leaves a backlog to a client that does not
     drain it. Nothing is pushed meanwhile, nor afterwards.
     """
-    world.server.restart_with(PARLANCE_REDELIVERY_AFTER_MS="300")
+    world.server.restart_with(PARLANCE_REDELIVERY_AFTER_MS="1500")
     credentials = world.human.register_agent("Echo")
     room = world.human.open_room(credentials.agent_id)
     waiting = [room.say() for _ in range(12)]
@@ -154,8 +154,8 @@ def test_a_backlog_that_takes_long_is_not_pushed(world):
     agent = world.agent(credentials, script="gated_agent.py", settings=settings)
     agent.start()
     wait_for("the agent is inside its handler", (gate / "entered").exists)
-    # Five times as long as a client has to begin.
-    time.sleep(4.5)
+    # Twice as long as a client has to begin.
+    time.sleep(9)
     statuses = room.outcome().statuses
     assert [statuses[token] for token in waiting] == ["processing"] + ["none"] * 11
     (gate / "open").touch()

@@ -19,7 +19,7 @@ use crate::rest::Api;
 use crate::secrets;
 
 /// The maximum duration of a start or a stop.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The file of a data directory that several servers have to share.
 const TOKEN_KEYS: &str = "parlance.db.token-keys";

@@ -122,7 +122,7 @@ async fn a_backlog_is_pushed_to_an_agent_that_never_asks() {
 /// for one message. When it has stopped, it gets the rest.
 #[tokio::test]
 async fn a_backlog_is_left_to_an_agent_that_drains_it() {
-    let server = Server::start_with(&[("PARLANCE_REDELIVERY_AFTER_MS", "500")]).await;
+    let server = Server::start_with(&[("PARLANCE_REDELIVERY_AFTER_MS", "1500")]).await;
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);
     let mut sent = Vec::new();
@@ -134,8 +134,8 @@ async fn a_backlog_is_left_to_an_agent_that_drains_it() {
     for (id, end) in sent.iter().zip(["processed", "failed"]) {
         assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), Some(id));
         assert_eq!(cast.a1.step(&cast.r1, id, "processing").await.status, 200);
-        // Twice as long as an agent has to begin.
-        elapse(Duration::from_secs(3)).await;
+        // Longer than an agent has to begin.
+        elapse(Duration::from_secs(6)).await;
         assert_eq!(cast.a1.step(&cast.r1, id, end).await.status, 200);
         socket.alive().await;
     }

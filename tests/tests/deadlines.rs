@@ -60,7 +60,7 @@ async fn one_of_two_servers_announces_a_missed_deadline() {
     for socket in &mut sockets {
         socket.join("1", &topic).await;
     }
-    set_default(&cast.u1, &cast.r1, 3).await;
+    set_default(&cast.u1, &cast.r1, 8).await;
     let (by_default, respond_by) = ask(&cast.u1, &cast.r1, &cast.a1, None).await;
     let (own, same) = ask(&cast.u1.on(there), &cast.r1, &cast.a2, Some(&respond_by)).await;
     assert_eq!(same, respond_by);

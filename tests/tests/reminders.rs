@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use e2e::cast::Cast;
 use e2e::{Api, Fleet, Server, Socket, elapse, until};
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -44,7 +45,7 @@ async fn an_agent_reminds_itself() {
     let server = Server::start_alone(&[]).await;
     let cast = Cast::on(&server).await;
     let (bot, room) = (&cast.a1, &cast.r1);
-    let at = ahead(&cast.u2, &cast.r2, &cast.a3, 3).await;
+    let at = ahead(&cast.u2, &cast.r2, &cast.a3, 8).await;
     let mut socket = Socket::of(&server, bot).await;
     let topic = format!("chat_room:{room}");
     socket.join("1", &topic).await;
@@ -108,20 +109,20 @@ async fn what_is_due_while_the_server_is_down_is_sent_once() {
     let mut server = Server::start_alone(&[]).await;
     let cast = Cast::on(&server).await;
     let (by, room) = (&cast.u1, &cast.r1);
-    let at = ahead(by, room, &cast.a1, 3).await;
+    let at = ahead(by, room, &cast.a1, 8).await;
     let first = schedule(by, room, &cast.a1.id, "first", &at, None).await;
     let daily = schedule(by, room, &cast.a1.id, "daily", &at, Some("FREQ=DAILY")).await;
     let cancelled = schedule(by, room, &cast.a1.id, "cancelled", &at, None).await;
     let path = format!("/reminders/{}", cancelled["id"].as_str().unwrap());
     assert_eq!(by.delete(&path).await.data()["end"]["code"], "cancelled");
     server.kill9();
-    elapse(Duration::from_secs(3)).await;
+    elapse(Duration::from_secs(8)).await;
     server.run().await;
     until("the first is not sent", async || show(by, &first).await["state"] == "ended").await;
     until("the daily one is not sent", async || show(by, &daily).await["sent_count"] == 1).await;
     server.kill9();
     server.run().await;
-    let at = ahead(by, room, &cast.a1, 3).await;
+    let at = ahead(by, room, &cast.a1, 8).await;
     let last = schedule(by, room, &cast.a1.id, "last", &at, None).await;
     until("the last is not sent", async || show(by, &last).await["state"] == "ended").await;
     for (text, number) in [("first", 1), ("daily", 1), ("last", 1), ("cancelled", 0)] {
@@ -136,12 +137,9 @@ async fn servers_that_are_killed_send_each_reminder_once() {
     let mut fleet = Fleet::with_nats(3, &[]).await;
     let cast = Cast::on(&fleet.servers[0]).await;
     let (by, room) = (&cast.u1, &cast.r1);
-    let mut reminders = Vec::new();
     let texts = (0..60).map(|number| format!("reminder {number}.")).collect::<Vec<_>>();
-    let at = ahead(by, room, &cast.a1, 8).await;
-    for text in &texts {
-        reminders.push(schedule(by, room, &cast.a1.id, text, &at, None).await);
-    }
+    let at = ahead(by, room, &cast.a1, 20).await;
+    let reminders = join_all(texts.iter().map(|text| schedule(by, room, &cast.a1.id, text, &at, None))).await;
     let mut kills = 0;
     while count(&by.on(&fleet.servers[kills % 3]), room, ".").await < texts.len() {
         assert!(kills < 200, "not all are sent");
@@ -166,7 +164,7 @@ async fn one_of_two_servers_sends_a_reminder() {
     let cast = Cast::on(here).await;
     let topic = format!("chat_room:{}", cast.r1);
     let mut sockets = [Socket::of(here, &cast.u1).await, Socket::of(there, &cast.u1).await];
-    let at = ahead(&cast.u2, &cast.r2, &cast.a3, 4).await;
+    let at = ahead(&cast.u2, &cast.r2, &cast.a3, 8).await;
     for socket in &mut sockets {
         socket.join("1", &topic).await;
     }

@@ -214,7 +214,7 @@ async fn ends(sockets: Vec<Socket>, since: Instant) -> Vec<Duration> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_drains_answers_requests_and_sends_sockets_away_little_by_little() {
-    let mut server = Server::start_with(&[("PARLANCE_DRAIN_MS", "3000")]).await;
+    let mut server = Server::start_with(&[("PARLANCE_DRAIN_MS", "8000")]).await;
     let (human, agents, room) = cast(&server).await;
     let mut sockets = listen(&server, &agents, &room).await;
     for _ in 0..8 {

@@ -270,7 +270,7 @@ async fn goes_on_without(address: &str) {
     assert_eq!(logged, 1, "an outage is logged once: {}", server.log());
     assert_eq!(send(&server, &ann, &room, &bot.id, &[]).await.status(), 201);
     let took = server.terminate().await;
-    assert!(took < Duration::from_secs(6), "{took:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
 }
 
 #[tokio::test]

@@ -4,8 +4,6 @@
 #[path = "../../sql-rows/audit.rs"]
 mod entry;
 
-use std::convert::Infallible;
-
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -93,9 +91,7 @@ impl AuditRepository for PostgresStore {
     }
 
     async fn append_audit(&self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
-        let Ok(done) =
-            self.change(entries, |db, entries| append_all_on(db, entries).boxed(), |()| ()).await?;
-        Ok(done)
+        self.alter(entries, |db, entries| append_on(db, entries.clone()).boxed()).await
     }
 
     async fn seal_audit(&self, limit: u32) -> Result<u32, StoreError> {
@@ -103,8 +99,7 @@ impl AuditRepository for PostgresStore {
         if self.query((), |db, ()| is_sealed_on(db).boxed()).await? {
             return Ok(0);
         }
-        let Ok(count) = self.change(limit, |db, limit| seal_on(db, *limit).boxed(), |_| ()).await?;
-        Ok(count)
+        self.alter(limit, |db, limit| seal_on(db, *limit).boxed()).await
     }
 
     async fn audit_state(&self) -> Result<AuditState, StoreError> {
@@ -265,10 +260,6 @@ async fn titles_on(mut db: &Db, chats: Vec<Uuid>) -> Result<HashMap<Uuid, String
     Ok(named.load::<(Uuid, String)>(&mut db).await?.into_iter().collect())
 }
 
-async fn append_all_on(db: &Db, entries: &[AuditEntry]) -> Result<Result<(), Infallible>, Fault> {
-    append_on(db, entries.to_vec()).await.map(Ok)
-}
-
 async fn is_sealed_on(mut db: &Db) -> Result<bool, Fault> {
     let unsealed = audit::table.filter(audit::number.is_null());
     Ok(!diesel::select(exists(unsealed)).get_result::<bool>(&mut db).await?)
@@ -276,9 +267,9 @@ async fn is_sealed_on(mut db: &Db) -> Result<bool, Fault> {
 
 /// Entries become visible in any order; the visible ones get the next numbers. One transaction at a
 /// time does it.
-async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Infallible>, Fault> {
+async fn seal_on(mut db: &Db, limit: u32) -> Result<u32, Fault> {
     if !lock::audit_chain_on(db).await? {
-        return Ok(Ok(0));
+        return Ok(0);
     }
     let mut seal = head_on(db).await?.unwrap_or(ChainLink::START);
     let rows = audit::table
@@ -298,7 +289,7 @@ async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Infallible>, Fau
     }
     let count = u32::try_from(ids.len()).unwrap_or(u32::MAX);
     if count == 0 {
-        return Ok(Ok(0));
+        return Ok(0);
     }
     statement::<()>(SEAL)
         .bind::<Array<SqlUuid>, _>(ids)
@@ -314,7 +305,7 @@ async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Infallible>, Fau
         .set(head)
         .execute(&mut db)
         .await?;
-    Ok(Ok(count))
+    Ok(count)
 }
 
 /// The newest seal.

@@ -1,7 +1,6 @@
 //! The store of budgets.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -51,7 +50,7 @@ impl BudgetRepository for PostgresStore {
 
     async fn add_texts(&self, counts: NewCounts, since: Day) -> Result<(), StoreError> {
         let given = (counts, since);
-        self.change_at_most_once(given, |db, (counts, since)| add_on(db, counts, *since).boxed()).await
+        self.alter_at_most_once(given, |db, (counts, since)| add_on(db, counts, *since).boxed()).await
     }
 
     async fn count_budgets(&self, found: Vec<BudgetUse>) -> Result<Vec<BudgetUse>, StoreError> {
@@ -60,9 +59,7 @@ impl BudgetRepository for PostgresStore {
 
     async fn record_budgets(&self, found: Vec<BudgetUse>, now: Timestamp) -> Result<(), StoreError> {
         let given = (found, now);
-        let done = self.change_quietly(given, |db, (found, now)| record_on(db, found, *now).boxed());
-        let Ok(()) = done.await?;
-        Ok(())
+        self.alter_quietly(given, |db, (found, now)| record_on(db, found, *now).boxed()).await
     }
 
     async fn exceeded_budgets(&self, day: Day) -> Result<Option<ExceededBudgets>, StoreError> {
@@ -182,7 +179,7 @@ const FORGET_TREES: &str = "WITH gone AS (DELETE FROM tree_counts WHERE root_id 
      (SELECT root_id FROM tree_counts WHERE day < ? LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING root_id) \
      DELETE FROM budget_levels USING gone WHERE budget_levels.subject_id = gone.root_id";
 
-async fn add_on(mut db: &Db, counts: &NewCounts, since: Day) -> Result<Result<(), Infallible>, Fault> {
+async fn add_on(mut db: &Db, counts: &NewCounts, since: Day) -> Result<(), Fault> {
     let NewCounts { texts, trees } = counts;
     let ids = |id: fn(&TextCount) -> Uuid| texts.iter().map(id).collect::<Vec<_>>();
     let numbers = |number: fn(&TextCount) -> i64| texts.iter().map(number).collect::<Vec<_>>();
@@ -211,7 +208,7 @@ async fn add_on(mut db: &Db, counts: &NewCounts, since: Day) -> Result<Result<()
         .await?;
     let of_trees = since.minus(BudgetUse::TREE_DAYS).number();
     statement::<()>(FORGET_TREES).bind::<BigInt, _>(of_trees).execute(&mut db).await?;
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// The tokens of the reports that match, at most 2^53 - 1.
@@ -275,11 +272,7 @@ const RECORD: &str = "UPDATE budget_levels SET organization_id = ?, day = ?, cha
      message_id = coalesce(?, message_id), amount = ?, \
      used = ?, allowed = ?, warned_at = ?, exceeded_at = ?, noticed_at = ? WHERE subject_id = ? AND budget = ?";
 
-async fn record_on(
-    mut db: &Db,
-    found: &[BudgetUse],
-    now: Timestamp,
-) -> Result<Result<(), Infallible>, Fault> {
+async fn record_on(mut db: &Db, found: &[BudgetUse], now: Timestamp) -> Result<(), Fault> {
     type Level = (i64, i64, Option<i64>, Option<At>, Option<At>, Option<At>, i64);
     type Time = Nullable<Timestamptz>;
     type SqlLevel = (BigInt, BigInt, Nullable<BigInt>, Time, Time, Time, BigInt);
@@ -331,7 +324,7 @@ async fn record_on(
             .execute(&mut db)
             .await?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 const ANY: &str = "SELECT count(*) FROM (SELECT 1 FROM budgets LIMIT 1) AS part";

@@ -2,8 +2,6 @@
 //!
 //! A change of a job locks it first. Nothing else waits for that lock: other servers skip the job.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{Timestamptz, Uuid as SqlUuid};
@@ -39,7 +37,7 @@ use row::{BulkDeletionRow, NEXT};
 #[async_trait]
 impl BulkDeletionRepository for PostgresStore {
     async fn accept(&self, new: NewBulkDeletion) -> Result<BulkDeletion, StoreError> {
-        self.change_quietly(new, |db, new| accept_on(db, new).boxed()).await.map(|Ok(job)| job)
+        self.alter_quietly(new, |db, new| accept_on(db, new).boxed()).await
     }
 
     async fn job(&self, user: UserId, job: BulkDeletionId) -> Result<Option<BulkDeletion>, StoreError> {
@@ -86,13 +84,13 @@ async fn forget_on(mut db: &Db, before: Timestamp, limit: u32) -> Result<u64, Fa
     Ok(forgetting.execute(&mut db).await? as u64)
 }
 
-async fn accept_on(mut db: &Db, new: &NewBulkDeletion) -> Result<Result<BulkDeletion, Infallible>, Fault> {
+async fn accept_on(mut db: &Db, new: &NewBulkDeletion) -> Result<BulkDeletion, Fault> {
     // The statements are pipelined.
     let verdicts = try_join_all(new.ids.uuids().map(|id| verdict_on(db, new, id))).await?;
     let job = new.clone().into_job(verdicts);
     let row = BulkDeletionRow::of(&job)?;
     diesel::insert_into(bulk_deletions::table).values(row).execute(&mut db).await?;
-    Ok(Ok(job))
+    Ok(job)
 }
 
 /// Whether the user may delete an item now.

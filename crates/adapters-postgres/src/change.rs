@@ -8,8 +8,6 @@
 //! commit at most. (The alternative, reading only up to the oldest open transaction, would let any
 //! long transaction, even one of another database of the server, delay revocations.)
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::dsl::max;
 use diesel::prelude::*;
@@ -48,9 +46,7 @@ impl ChangeRepository for PostgresStore {
 
     async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError> {
         let given = (before, limit);
-        let done = self.change(given, |db, (before, limit)| forget_on(db, *before, *limit).boxed(), |_| ());
-        let Ok(gone) = done.await?;
-        Ok(gone)
+        self.alter(given, |db, (before, limit)| forget_on(db, *before, *limit).boxed()).await
     }
 }
 
@@ -102,11 +98,7 @@ async fn is_kept_on(mut db: &Db, position: ChangePosition) -> Result<bool, Fault
     Ok(diesel::select(diesel::dsl::exists(kept)).get_result(&mut db).await?)
 }
 
-async fn forget_on(
-    mut db: &Db,
-    before: ChangePosition,
-    limit: u32,
-) -> Result<Result<u32, Infallible>, Fault> {
+async fn forget_on(mut db: &Db, before: ChangePosition, limit: u32) -> Result<u32, Fault> {
     let old = change_log::table
         .filter(change_log::id.lt(before.0))
         .order(change_log::id)
@@ -115,8 +107,8 @@ async fn forget_on(
         .load::<i64>(&mut db)
         .await?;
     if old.is_empty() {
-        return Ok(Ok(0));
+        return Ok(0);
     }
     let gone = diesel::delete(change_log::table.filter(change_log::id.eq_any(old))).execute(&mut db).await?;
-    Ok(Ok(u32::try_from(gone).unwrap_or(u32::MAX)))
+    Ok(u32::try_from(gone).unwrap_or(u32::MAX))
 }

@@ -4,8 +4,6 @@
 //! that row until it is committed or rolled back. If the key belongs to a chat, the chat is locked
 //! before.
 
-use std::convert::Infallible;
-
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -33,12 +31,7 @@ use crate::statement::{Statement, statement};
 #[async_trait]
 impl IdempotencyRepository for PostgresStore {
     async fn forget(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let forgotten = self.change(
-            (before, limit),
-            |db, (before, limit)| async { Ok::<_, Fault>(Ok(forget_on(db, *before, *limit).await?)) }.boxed(),
-            |_| (),
-        );
-        forgotten.await?.map_err(|never: Infallible| match never {})
+        self.alter((before, limit), |db, (before, limit)| forget_on(db, *before, *limit).boxed()).await
     }
 }
 

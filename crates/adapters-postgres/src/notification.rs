@@ -5,7 +5,6 @@ mod row;
 mod waiting;
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -45,16 +44,6 @@ const MENTIONED: &str = "strpos(messages.mentions, notification_channels.user_id
      AND EXISTS (SELECT 1 FROM json_array_elements(messages.mentions::json) AS one \
      WHERE one->>'kind' = 'mention' AND one->>'id' = notification_channels.user_id::text)";
 
-/// Runs a change that is not refused.
-macro_rules! alter {
-    ($store:expr, $given:expr, |$db:ident, $values:pat_param| $work:expr) => {
-        $store
-            .change_quietly($given, |$db, $values| $work.map(|done| done.map(Ok::<_, Infallible>)).boxed())
-            .await
-            .map(|Ok(done)| done)
-    };
-}
-
 #[async_trait]
 impl NotificationRepository for PostgresStore {
     async fn notification_channels(&self, user: UserId) -> Result<Vec<NotificationChannel>, StoreError> {
@@ -62,14 +51,14 @@ impl NotificationRepository for PostgresStore {
     }
 
     async fn create_notification_channel(&self, command: CreateChannel) -> Result<bool, StoreError> {
-        alter!(self, command, |db, command| create_on(db, &command.channel))
+        self.alter_quietly(command, |db, command| create_on(db, &command.channel).boxed()).await
     }
 
     async fn change_notification_channel(
         &self,
         command: ChangeChannel,
     ) -> Result<Option<NotificationChannel>, StoreError> {
-        alter!(self, command, |db, command| change_on(db, command))
+        self.alter_quietly(command, |db, command| change_on(db, command).boxed()).await
     }
 
     async fn remove_notification_channel(
@@ -79,14 +68,15 @@ impl NotificationRepository for PostgresStore {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let given = (user, channel, now);
-        alter!(self, given, |db, (user, channel, now)| remove_on(db, *user, *channel, *now))
+        self.alter_quietly(given, |db, (user, channel, now)| remove_on(db, *user, *channel, *now).boxed())
+            .await
     }
 
     async fn test_notification_channel(
         &self,
         command: TestChannel,
     ) -> Result<Option<NotificationChannel>, StoreError> {
-        alter!(self, command, |db, command| test_on(db, command))
+        self.alter_quietly(command, |db, command| test_on(db, command).boxed()).await
     }
 
     async fn notifications(&self, user: UserId, page: PageRequest) -> Result<Page<Notification>, StoreError> {
@@ -102,11 +92,11 @@ impl NotificationRepository for PostgresStore {
     }
 
     async fn add_notifications(&self, new: Vec<Notification>) -> Result<(), StoreError> {
-        alter!(self, new, |db, new| add_on(db, new))
+        self.alter_quietly(new, |db, new| add_on(db, new).boxed()).await
     }
 
     async fn mark_told(&self, until: Timestamp, before: Timestamp) -> Result<(), StoreError> {
-        alter!(self, (until, before), |db, (until, before)| told_on(db, *until, *before))
+        self.alter_quietly((until, before), |db, (until, before)| told_on(db, *until, *before).boxed()).await
     }
 
     async fn due_notification_channels(
@@ -122,18 +112,18 @@ impl NotificationRepository for PostgresStore {
         channel: NotificationChannelId,
         now: Timestamp,
     ) -> Result<Option<TakenNotifications>, StoreError> {
-        alter!(self, (channel, now), |db, (channel, now)| take_on(db, *channel, *now))
+        self.alter_quietly((channel, now), |db, (channel, now)| take_on(db, *channel, *now).boxed()).await
     }
 
     async fn settle_notifications(
         &self,
         command: SettleNotifications,
     ) -> Result<Option<Settled>, StoreError> {
-        alter!(self, command, |db, command| settle_on(db, command))
+        self.alter_quietly(command, |db, command| settle_on(db, command).boxed()).await
     }
 
     async fn add_links(&self, links: Vec<NewLink>) -> Result<(), StoreError> {
-        alter!(self, links, |db, links| add_links_on(db, links))
+        self.alter_quietly(links, |db, links| add_links_on(db, links).boxed()).await
     }
 
     async fn find_link(&self, digest: KeyDigest) -> Result<Option<StoredLink>, StoreError> {
@@ -141,15 +131,15 @@ impl NotificationRepository for PostgresStore {
     }
 
     async fn use_link(&self, digest: KeyDigest, now: Timestamp) -> Result<bool, StoreError> {
-        alter!(self, (digest, now), |db, (digest, now)| use_link_on(db, *digest, *now))
+        self.alter_quietly((digest, now), |db, (digest, now)| use_link_on(db, *digest, *now).boxed()).await
     }
 
     async fn release_link(&self, digest: KeyDigest) -> Result<(), StoreError> {
-        alter!(self, digest, |db, digest| release_link_on(db, *digest))
+        self.alter_quietly(digest, |db, digest| release_link_on(db, *digest).boxed()).await
     }
 
     async fn forget_notifications(&self, until: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        alter!(self, (until, limit), |db, (until, limit)| forget_on(db, *until, *limit))
+        self.alter_quietly((until, limit), |db, (until, limit)| forget_on(db, *until, *limit).boxed()).await
     }
 }
 

@@ -3,8 +3,6 @@
 //! The sender of the text of a reminder, and every change of participants, lock the chat first and then the reminder. A
 //! cancellation locks only the reminder.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Timestamptz, Uuid as SqlUuid};
@@ -96,8 +94,7 @@ impl ReminderRepository for PostgresStore {
         on_commit: OnCommit<ReminderOutcome>,
     ) -> Result<ReminderOutcome, StoreError> {
         let announcing = move |outcome: &ReminderOutcome| on_commit.run(outcome);
-        let done = self.change(command, |db, command| send_on(db, command).boxed(), announcing);
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter_announced(command, |db, command| send_on(db, command).boxed(), announcing).await
     }
 
     async fn forget_reminders(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
@@ -271,11 +268,11 @@ async fn due_on(
     Ok(rows.into_iter().map(due).collect())
 }
 
-async fn send_on(db: &Db, command: &SendReminder) -> Result<Result<ReminderOutcome, Infallible>, Fault> {
+async fn send_on(db: &Db, command: &SendReminder) -> Result<ReminderOutcome, Fault> {
     locked_chat_on(db, command.due.chat).await?;
     let found = locked_reminder_on(db, command.due.id).await?;
     let Some(mut reminder) = found.filter(|found| found.is_due(command.due.at, command.now)) else {
-        return Ok(Ok(ReminderOutcome::Gone));
+        return Ok(ReminderOutcome::Gone);
     };
     let sender = participants_on(db, reminder.chat, Some(reminder.sender.into())).await?.pop();
     let (attempted, outcome) = match (sender, able_on(db, reminder.sender, command.now).await?) {
@@ -291,7 +288,7 @@ async fn send_on(db: &Db, command: &SendReminder) -> Result<Result<ReminderOutco
     };
     reminder.settle(&attempted, command.now);
     save_on(db, &reminder).await?;
-    Ok(Ok(outcome.unwrap_or_else(|| ReminderOutcome::of_unsent(&reminder))))
+    Ok(outcome.unwrap_or_else(|| ReminderOutcome::of_unsent(&reminder)))
 }
 
 /// The organization of a sender, or the reason why it may send nothing any more.

@@ -19,6 +19,7 @@ use std::time::Duration;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use domain::store::StoreError;
 use futures_util::future::{BoxFuture, join};
+use futures_util::{FutureExt, TryFutureExt};
 use measure::Work;
 
 use crate::PostgresStore;
@@ -153,14 +154,51 @@ impl PostgresStore {
         self.change_unannounced(given, work).await?.map_err(|fault: Fault| fault.into())
     }
 
-    /// Like [`Self::change_quietly`], for what must not be written twice, and may rather be lost: a commit in doubt
-    /// counts as done.
-    pub(crate) async fn change_at_most_once<G, W>(&self, given: G, work: W) -> Result<(), StoreError>
+    /// [`Self::change`] that cannot be refused.
+    pub(crate) async fn alter_announced<G, T, W>(
+        &self,
+        given: G,
+        work: W,
+        announce: impl FnOnce(&T) + Send + 'static,
+    ) -> Result<T, StoreError>
     where
         G: Send + Sync + 'static,
-        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, Result<(), Infallible>> + Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
     {
-        match self.change_unannounced(given, work).await? {
+        let Ok(done) = self.change(given, never_refused(work), announce).await?;
+        Ok(done)
+    }
+
+    /// [`Self::alter_announced`] with nothing to announce.
+    pub(crate) async fn alter<G, T, W>(&self, given: G, work: W) -> Result<T, StoreError>
+    where
+        G: Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
+    {
+        self.alter_announced(given, work, |_| ()).await
+    }
+
+    /// [`Self::change_quietly`] that cannot be refused.
+    pub(crate) async fn alter_quietly<G, T, W>(&self, given: G, work: W) -> Result<T, StoreError>
+    where
+        G: Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
+    {
+        let Ok(done) = self.change_quietly(given, never_refused(work)).await?;
+        Ok(done)
+    }
+
+    /// Like [`Self::alter_quietly`], for what must not be written twice, and may rather be lost: a commit in doubt
+    /// counts as done.
+    pub(crate) async fn alter_at_most_once<G, W>(&self, given: G, work: W) -> Result<(), StoreError>
+    where
+        G: Send + Sync + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, ()> + Send + Sync + 'static,
+    {
+        match self.change_unannounced(given, never_refused(work)).await? {
             Ok(Ok(())) | Err(Fault::InDoubt) => Ok(()),
             Err(fault) => Err(fault.into()),
         }
@@ -210,6 +248,16 @@ impl PostgresStore {
 
 /// What work has returned, in a task that does not know its type.
 type Done = Box<dyn Any + Send>;
+
+fn never_refused<G, T, W>(
+    work: W,
+) -> impl for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, Result<T, Infallible>> + Send + Sync + 'static
+where
+    T: Send + 'static,
+    W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
+{
+    move |db, given| work(db, given).map_ok(Ok).boxed()
+}
 
 /// Runs one or several SQL statements without values.
 pub(crate) async fn execute(mut db: &Db, text: &'static str) -> Result<(), Fault> {

@@ -1,7 +1,5 @@
 //! The store of secrets.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -17,12 +15,11 @@ use crate::schema::secrets;
 #[async_trait]
 impl SecretRepository for PostgresStore {
     async fn secret(&self, name: &'static str, fresh: Secret) -> Result<Secret, StoreError> {
-        let kept = self.change((name, fresh), |db, (name, fresh)| secret_on(db, name, fresh).boxed(), |_| ());
-        kept.await?.map_err(|never: Infallible| match never {})
+        self.alter((name, fresh), |db, (name, fresh)| secret_on(db, name, fresh).boxed()).await
     }
 }
 
-async fn secret_on(mut db: &Db, name: &str, fresh: &Secret) -> Result<Result<Secret, Infallible>, Fault> {
+async fn secret_on(mut db: &Db, name: &str, fresh: &Secret) -> Result<Secret, Fault> {
     diesel::insert_into(secrets::table)
         .values((secrets::name.eq(name), secrets::secret.eq(fresh.0.as_slice())))
         .on_conflict_do_nothing()
@@ -31,5 +28,5 @@ async fn secret_on(mut db: &Db, name: &str, fresh: &Secret) -> Result<Result<Sec
     // The next statement sees the commits of other processes meanwhile.
     let kept: Vec<u8> = secrets::table.find(name).select(secrets::secret).first(&mut db).await?;
     let kept = kept.try_into().map(Secret);
-    kept.map(Ok).map_err(|_| Fault::Row(format!("the secret {name} has another length")))
+    kept.map_err(|_| Fault::Row(format!("the secret {name} has another length")))
 }

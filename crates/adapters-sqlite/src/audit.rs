@@ -4,7 +4,6 @@
 mod entry;
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::dsl::{count_star, exists, min};
@@ -79,9 +78,7 @@ impl AuditRepository for SqliteStore {
     }
 
     async fn append_audit(&self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| append_on(connection, entries).map(Ok);
-        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| append_on(connection, entries)).await
     }
 
     async fn seal_audit(&self, limit: u32) -> Result<u32, StoreError> {
@@ -89,9 +86,7 @@ impl AuditRepository for SqliteStore {
         if self.read(is_sealed_on).await? {
             return Ok(0);
         }
-        let work = move |connection: &mut SqliteConnection| seal_on(connection, limit).map(Ok);
-        let done: Result<u32, Infallible> = self.change(work, |_| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| seal_on(connection, limit)).await
     }
 
     async fn audit_state(&self) -> Result<AuditState, StoreError> {
@@ -349,6 +344,7 @@ fn sealed_on(
 mod tests {
     use std::sync::Arc;
 
+    use diesel::connection::SimpleConnection;
     use domain::audit::{AuditService, ChainFault};
     use domain::time::Timestamp;
 
@@ -356,11 +352,7 @@ mod tests {
     use crate::Location;
 
     async fn sql(store: &SqliteStore, text: &'static str) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| {
-            diesel::sql_query(text).execute(connection)?;
-            Ok(Ok::<_, Infallible>(()))
-        };
-        store.change(work, |()| ()).await.map(|_| ())
+        store.alter(move |connection| Ok(connection.batch_execute(text)?)).await
     }
 
     /// The store refuses changes of sealed entries; the chain detects them if that protection is

@@ -1,7 +1,5 @@
 //! The store of budgets.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
@@ -43,9 +41,7 @@ impl BudgetRepository for SqliteStore {
     }
 
     async fn add_texts(&self, counts: NewCounts, since: Day) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| add_on(connection, &counts, since).map(Ok);
-        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| add_on(connection, &counts, since)).await
     }
 
     async fn count_budgets(&self, found: Vec<BudgetUse>) -> Result<Vec<BudgetUse>, StoreError> {
@@ -56,11 +52,7 @@ impl BudgetRepository for SqliteStore {
     }
 
     async fn record_budgets(&self, found: Vec<BudgetUse>, now: Timestamp) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| {
-            found.iter().try_for_each(|of| record_on(connection, of, now)).map(Ok)
-        };
-        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| found.iter().try_for_each(|of| record_on(connection, of, now))).await
     }
 
     async fn exceeded_budgets(&self, day: Day) -> Result<Option<ExceededBudgets>, StoreError> {

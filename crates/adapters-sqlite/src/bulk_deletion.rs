@@ -1,7 +1,5 @@
 //! The store of bulk deletions.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -35,9 +33,7 @@ use row::{BulkDeletionRow, NEXT};
 #[async_trait]
 impl BulkDeletionRepository for SqliteStore {
     async fn accept(&self, new: NewBulkDeletion) -> Result<BulkDeletion, StoreError> {
-        let work =
-            move |connection: &mut SqliteConnection| accept_on(connection, new).map(Ok::<_, Infallible>);
-        self.change(work, |_| ()).await.map(|Ok(job)| job)
+        self.alter(move |connection| accept_on(connection, new)).await
     }
 
     async fn job(&self, user: UserId, job: BulkDeletionId) -> Result<Option<BulkDeletion>, StoreError> {
@@ -71,7 +67,7 @@ impl BulkDeletionRepository for SqliteStore {
     }
 
     async fn forget_jobs(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let work = move |connection: &mut SqliteConnection| {
+        self.alter(move |connection| {
             let old = bulk_deletions::table
                 .filter(bulk_deletions::completed_at.le(At(before)))
                 .order(bulk_deletions::completed_at)
@@ -79,9 +75,9 @@ impl BulkDeletionRepository for SqliteStore {
                 .select(bulk_deletions::id)
                 .load::<Id>(connection)?;
             let forgotten = diesel::delete(bulk_deletions::table.filter(bulk_deletions::id.eq_any(old)));
-            Ok(Ok::<_, Infallible>(forgotten.execute(connection)? as u64))
-        };
-        self.change(work, |_| ()).await.map(|Ok(forgotten)| forgotten)
+            Ok(forgotten.execute(connection)? as u64)
+        })
+        .await
     }
 }
 

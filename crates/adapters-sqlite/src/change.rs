@@ -1,8 +1,6 @@
 //! The change log. One process writes at a time, so entries become visible in the order of their
 //! numbers.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::dsl::max;
 use diesel::prelude::*;
@@ -45,9 +43,7 @@ impl ChangeRepository for SqliteStore {
     }
 
     async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError> {
-        let work = move |connection: &mut SqliteConnection| forget_on(connection, before, limit).map(Ok);
-        let done: Result<u32, Infallible> = self.change(work, |_| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| forget_on(connection, before, limit)).await
     }
 }
 

@@ -20,14 +20,9 @@ use crate::schema::idempotency_records;
 #[async_trait]
 impl IdempotencyRepository for SqliteStore {
     async fn forget(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let work =
-            move |connection: &mut SqliteConnection| forget_on(connection, before, limit).map(Ok::<_, Never>);
-        let forgotten = self.change(work, |_| ()).await?;
-        forgotten.map_err(|never| match never {})
+        self.alter(move |connection| forget_on(connection, before, limit)).await
     }
 }
-
-type Never = std::convert::Infallible;
 
 /// The primary key: sender, operation, chat or agent, and the client's key. The third is empty if it is what
 /// is created.

@@ -146,8 +146,8 @@ impl SqliteStore {
         if let Some(readers) = &self.readers {
             return readers.read(work).await;
         }
-        let done = self.writer.change(|connection| work(connection).map(Ok::<T, Infallible>), |_| ()).await?;
-        done.map_err(|never| match never {})
+        let Ok(read) = self.writer.change(never_refused(work), |_| ()).await?;
+        Ok(read)
     }
 
     /// Runs a change in one transaction, and announces it after the commit.
@@ -160,6 +160,30 @@ impl SqliteStore {
         let carried = doing.carry();
         self.writer.change(work, |outcome| carried.within(|| after(outcome))).await
     }
+
+    /// [`Self::change`] that cannot be refused.
+    async fn alter_announced<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
+        after: impl FnOnce(&T) + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let Ok(done) = self.change(never_refused(work), after).await?;
+        Ok(done)
+    }
+
+    /// [`Self::alter_announced`] with nothing to announce.
+    async fn alter<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.alter_announced(work, |_| ()).await
+    }
+}
+
+fn never_refused<T>(
+    work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
+) -> impl FnOnce(&mut SqliteConnection) -> Result<Result<T, Infallible>, Fault> + Send + 'static {
+    |connection| work(connection).map(Ok)
 }
 
 impl Drop for SqliteStore {

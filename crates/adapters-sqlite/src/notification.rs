@@ -4,9 +4,6 @@
 mod row;
 mod waiting;
 
-use std::collections::BTreeSet;
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -23,6 +20,7 @@ use domain::notification::{
 use domain::page::{Page, PageRequest, Position};
 use domain::store::StoreError;
 use domain::time::Timestamp;
+use std::collections::BTreeSet;
 
 use crate::SqliteStore;
 use crate::error::Fault;
@@ -180,17 +178,6 @@ impl NotificationRepository for SqliteStore {
 
     async fn forget_notifications(&self, until: Timestamp, limit: u32) -> Result<u64, StoreError> {
         self.alter(move |connection| forget_on(connection, until, limit)).await
-    }
-}
-
-impl SqliteStore {
-    /// Runs a change that is not refused.
-    async fn alter<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let change = move |connection: &mut SqliteConnection| work(connection).map(Ok::<_, Infallible>);
-        self.change(change, |_| ()).await.map(|Ok(done)| done)
     }
 }
 

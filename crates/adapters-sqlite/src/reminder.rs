@@ -1,7 +1,5 @@
 //! The store of reminders.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool};
@@ -90,13 +88,15 @@ impl ReminderRepository for SqliteStore {
         command: SendReminder,
         on_commit: OnCommit<ReminderOutcome>,
     ) -> Result<ReminderOutcome, StoreError> {
-        let work = move |connection: &mut SqliteConnection| send_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, |outcome| on_commit.run(outcome)).await?;
-        done.map_err(|never| match never {})
+        self.alter_announced(
+            move |connection| send_on(connection, &command),
+            |outcome| on_commit.run(outcome),
+        )
+        .await
     }
 
     async fn forget_reminders(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let work = move |connection: &mut SqliteConnection| {
+        self.alter(move |connection| {
             let old = reminders::table
                 .filter(reminders::ended_at.le(At(before)))
                 .order(reminders::ended_at)
@@ -104,9 +104,9 @@ impl ReminderRepository for SqliteStore {
                 .select(reminders::id)
                 .load::<Id>(connection)?;
             let forgotten = diesel::delete(reminders::table.filter(reminders::id.eq_any(old)));
-            Ok(Ok::<_, Infallible>(forgotten.execute(connection)? as u64))
-        };
-        self.change(work, |_| ()).await.map(|Ok(forgotten)| forgotten)
+            Ok(forgotten.execute(connection)? as u64)
+        })
+        .await
     }
 }
 

@@ -1,7 +1,5 @@
 //! The store of secrets.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -15,9 +13,7 @@ use crate::schema::secrets;
 #[async_trait]
 impl SecretRepository for SqliteStore {
     async fn secret(&self, name: &'static str, fresh: Secret) -> Result<Secret, StoreError> {
-        let work = move |connection: &mut SqliteConnection| secret_on(connection, name, fresh).map(Ok);
-        let kept: Result<Secret, Infallible> = self.change(work, |_| ()).await?;
-        kept.map_err(|never| match never {})
+        self.alter(move |connection| secret_on(connection, name, fresh)).await
     }
 }
 

@@ -28,13 +28,13 @@ export async function until(what, probe) {
   }
 }
 
-async function freePort() {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return port;
+/// A port on which nothing listens, below those of outgoing connections, and above those of the Rust tests.
+function freePort() {
+  return new Promise((resolve) => {
+    const port = 30_000 + Math.floor(Math.random() * 2_768);
+    const probe = createServer().listen(port, "127.0.0.1", () => probe.close(() => resolve(port)));
+    probe.on("error", () => resolve(freePort()));
+  });
 }
 
 /// `parlance serve` on a port and a data directory that stay the same.

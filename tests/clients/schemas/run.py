@@ -7,6 +7,7 @@ checks are on; what cannot hold stands with its reason in schemathesis.toml or h
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -23,9 +24,12 @@ HERE = Path(__file__).parent
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port on which nothing listens, below those of outgoing connections, and above those of the Rust tests."""
+    while True:
+        port = random.randrange(30_000, 32_768)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Server:

@@ -135,7 +135,7 @@ async fn an_agent_that_fails_is_a_failure() {
 async fn an_agent_that_takes_too_long_is_told_from_one_that_is_absent() {
     let scene = Scene::new().await;
     let chat = scene.room().await;
-    let (running, message) = scene.asked(&chat, &["--wait", "4s"]).await;
+    let (running, message) = scene.asked(&chat, &["--wait", "15s"]).await;
     assert_eq!(scene.bot.step(&chat, &message, "processing").await.status, 200);
     running.ended().refused(4, "No answer in time: the agent is still working on the question");
     // The answer comes later, in the room.

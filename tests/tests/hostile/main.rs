@@ -42,6 +42,6 @@ async fn raw(server: &Server, bytes: &[u8]) -> String {
     // The server may hang up while the bytes are still on their way.
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
-    let _ = timeout(Duration::from_secs(10), stream.read_to_end(&mut answer)).await.expect("it ends");
+    let _ = timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await.expect("it ends");
     String::from_utf8_lossy(&answer).into_owned()
 }

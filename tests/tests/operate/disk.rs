@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use e2e::{Api, Server, Socket, figure, free_port, soon};
+use e2e::{Api, Server, Socket, figure, free_port, until_or};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -138,14 +138,14 @@ async fn on_a_disk_that_is_nearly_full_small_writes_are_taken() {
     assert_eq!(admin.send(&chat, &large, &[&bot.id]).await.status, 201);
     for round in 1..3 {
         std::fs::write(&filler, vec![0_u8; 60 * MIB]).unwrap();
-        assert!(soon(async || readiness(&server).await == "degraded").await, "{}", server.log());
+        until_or(|| server.log(), async || readiness(&server).await == "degraded").await;
         let refused = admin.send(&chat, &large, &[&bot.id]).await;
         assert_eq!((refused.status, refused.code()), (503, "service_unavailable"));
         assert_eq!(admin.send(&chat, "small", &[&bot.id]).await.status, 201);
         assert!(figure(port, "parlance_disk_free_bytes").await < 48.0 * 1024.0 * 1024.0);
         assert!(figure(port, "parlance_writes_refused_total").await >= f64::from(round));
         std::fs::remove_file(&filler).unwrap();
-        assert!(soon(async || readiness(&server).await == "ready").await, "{}", server.log());
+        until_or(|| server.log(), async || readiness(&server).await == "ready").await;
         assert_eq!(admin.send(&chat, &large, &[&bot.id]).await.status, 201);
     }
     let log = server.logged();

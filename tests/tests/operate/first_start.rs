@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use e2e::{Api, Server, free_port, isolated, program, soon};
+use e2e::{Api, Server, free_port, isolated, program, until_or};
 use tempfile::TempDir;
 
 use crate::{keys_in, one_line, printed_keys, run};
@@ -39,10 +39,10 @@ async fn the_first_start_repeats_the_flags_of_the_store() {
         .stdout(std::fs::File::create(directory.path().join("out")).unwrap());
     let mut server = command.stderr(std::fs::File::create(&error).unwrap()).spawn().unwrap();
     let printed = || std::fs::read_to_string(directory.path().join("out")).unwrap();
-    let is_ready = soon(async || printed().contains("Next:")).await;
+    let said = || std::fs::read_to_string(&error).unwrap();
+    until_or(said, async || printed().contains("Next:")).await;
     server.kill().unwrap();
     server.wait().unwrap();
-    assert!(is_ready, "{}", std::fs::read_to_string(&error).unwrap());
     let printed = printed();
     let next = printed.lines().find_map(|line| line.strip_prefix("Next:")).unwrap();
     assert!(next.ends_with(&format!(" --data-dir '{}'", data.display())), "{printed}");

@@ -9,15 +9,15 @@ use tokio_tungstenite::tungstenite::Message;
 
 #[tokio::test]
 async fn case_14_silence_ends_a_socket_and_any_frame_keeps_it() {
-    let limit = Duration::from_millis(900);
-    let server = Server::start_with(&[("PARLANCE_SOCKET_IDLE_TIMEOUT_MS", "900")]).await;
+    let limit = Duration::from_secs(6);
+    let server = Server::start_with(&[("PARLANCE_SOCKET_IDLE_TIMEOUT_MS", "6000")]).await;
     let cast = Cast::on(&server).await;
     let mut silent = Socket::of(&server, &cast.a1).await;
     let opened = Instant::now();
     let silent = tokio::spawn(async move { (silent.closed().await, opened.elapsed()) });
     let (mut beating, mut pinging) =
         (Socket::of(&server, &cast.u1).await, Socket::of(&server, &cast.u1).await);
-    let until = Instant::now() + limit * 2;
+    let until = Instant::now() + limit * 3 / 2;
     let mut beats = interval(limit / 3);
     while Instant::now() < until {
         beats.tick().await;
@@ -42,5 +42,5 @@ async fn case_16_a_stopping_server_closes_every_socket_with_1012() {
     for socket in &mut sockets {
         assert_eq!(socket.closed().await, Closed::Code(1012));
     }
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
 }

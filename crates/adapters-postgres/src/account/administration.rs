@@ -1,7 +1,5 @@
 //! Accounts for operators.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -66,9 +64,7 @@ impl AdministrationRepository for PostgresStore {
     }
 
     async fn set_disabled(&self, command: SetDisabled) -> Result<SetDisabledOutcome, StoreError> {
-        let done = self.change(command, |db, command| set_disabled_on(db, *command).boxed(), |_| ());
-        let Ok(outcome) = done.await?;
-        Ok(outcome)
+        self.alter(command, |db, command| set_disabled_on(db, *command).boxed()).await
     }
 
     async fn delete_user(
@@ -131,10 +127,7 @@ async fn agents_of_on(mut db: &Db, ids: &[AgentId]) -> Result<Vec<Agent>, Fault>
     rows.into_iter().map(AgentRow::into_agent).collect()
 }
 
-async fn set_disabled_on(
-    mut db: &Db,
-    command: SetDisabled,
-) -> Result<Result<SetDisabledOutcome, Infallible>, Fault> {
+async fn set_disabled_on(mut db: &Db, command: SetDisabled) -> Result<SetDisabledOutcome, Fault> {
     lock::parties_on(db, &[command.who]).await?;
     let id = command.who.uuid();
     let found = match command.who {
@@ -148,10 +141,10 @@ async fn set_disabled_on(
         }
     };
     let Some(since) = found.optional()? as Option<Option<At>> else {
-        return Ok(Ok(SetDisabledOutcome::NotFound));
+        return Ok(SetDisabledOutcome::NotFound);
     };
     if since.is_some() == command.disabled {
-        return Ok(Ok(SetDisabledOutcome::AlreadySo));
+        return Ok(SetDisabledOutcome::AlreadySo);
     }
     let since = command.disabled.then_some(At(command.now));
     match command.who {
@@ -170,5 +163,5 @@ async fn set_disabled_on(
     audit::append_on(db, [AuditEntry::account_disabled(&command)]).await?;
     let change = if command.disabled { Change::Disabled } else { Change::Enabled };
     change::append_on(db, [change(command.who)], command.now).await?;
-    Ok(Ok(SetDisabledOutcome::Done))
+    Ok(SetDisabledOutcome::Done)
 }

@@ -1,7 +1,5 @@
 //! Deleting an agent, and erasing its data.
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -102,9 +100,9 @@ const NEXT_ERASURE: &str =
 const RECORDS: &str =
     "SELECT chat_id, sequence FROM deliveries WHERE agent_id = ? ORDER BY chat_id, sequence LIMIT ?";
 
-pub(super) async fn erase_work_on(mut db: &Db, limit: u32) -> Result<Result<bool, Infallible>, Fault> {
+pub(super) async fn erase_work_on(mut db: &Db, limit: u32) -> Result<bool, Fault> {
     let next = statement::<SqlUuid>(NEXT_ERASURE).get_result::<Uuid>(&mut db).await.optional()?;
-    let Some(agent) = next else { return Ok(Ok(false)) };
+    let Some(agent) = next else { return Ok(false) };
     let records = statement::<(SqlUuid, BigInt)>(RECORDS)
         .bind::<SqlUuid, _>(agent)
         .bind::<BigInt, _>(i64::from(limit))
@@ -118,5 +116,5 @@ pub(super) async fn erase_work_on(mut db: &Db, limit: u32) -> Result<Result<bool
     } else {
         records.erase_on(db).await?;
     }
-    Ok(Ok(true))
+    Ok(true)
 }

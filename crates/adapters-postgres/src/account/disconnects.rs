@@ -1,7 +1,5 @@
 //! The ends of agents' sockets.
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -34,7 +32,7 @@ const FORGET: &str = "DELETE FROM agent_connections USING unnest(?) AS ended (id
      WHERE agent_connections.agent_id = ended.id AND agent_connections.ended_at <= (SELECT newer.ended_at \
          FROM agent_connections AS newer WHERE newer.agent_id = ended.id ORDER BY newer.ended_at DESC LIMIT 1 OFFSET ?)";
 
-pub(super) async fn note_on(mut db: &Db, ended: &[Disconnect]) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn note_on(mut db: &Db, ended: &[Disconnect]) -> Result<(), Fault> {
     let reasons = ended.iter().map(|one| one.last.reason.as_str().to_owned());
     let agents = ended.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>();
     statement::<()>(NOTE)
@@ -54,7 +52,7 @@ pub(super) async fn note_on(mut db: &Db, ended: &[Disconnect]) -> Result<Result<
         .bind::<BigInt, _>(i64::from(Connection::KEPT))
         .execute(&mut db)
         .await?;
-    Ok(Ok(()))
+    Ok(())
 }
 
 const LIST: &str =

@@ -1,6 +1,5 @@
 //! The last uses of agents' doors.
 
-use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use diesel::prelude::*;
@@ -30,7 +29,7 @@ static NOTE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-pub(super) async fn note_on(mut db: &Db, uses: &[DoorUse]) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn note_on(mut db: &Db, uses: &[DoorUse]) -> Result<(), Fault> {
     let failures = || uses.iter().map(|one| one.failure.as_ref());
     statement::<()>(NOTE.as_str())
         .bind::<Array<SqlUuid>, _>(uses.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>())
@@ -51,7 +50,7 @@ pub(super) async fn note_on(mut db: &Db, uses: &[DoorUse]) -> Result<Result<(), 
         )
         .execute(&mut db)
         .await?;
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// The last connection of each agent whose end was a failure.

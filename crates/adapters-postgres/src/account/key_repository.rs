@@ -24,9 +24,7 @@ impl KeyRepository for PostgresStore {
     }
 
     async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {
-        let noted = self.change(uses, |db, uses| keys::note_uses_on(db, uses).boxed(), |()| ());
-        let Ok(done) = noted.await?;
-        Ok(done)
+        self.alter(uses, |db, uses| keys::note_uses_on(db, uses).boxed()).await
     }
 
     async fn list_keys(
@@ -52,9 +50,7 @@ impl KeyRepository for PostgresStore {
         on_commit: OnCommit<Vec<KeyRecord>>,
     ) -> Result<Vec<KeyRecord>, StoreError> {
         let announce = |revoked: &Vec<KeyRecord>| on_commit.run(revoked);
-        let revoked = self.change(command, |db, command| keys::revoke_on(db, command).boxed(), announce);
-        let Ok(revoked) = revoked.await?;
-        Ok(revoked)
+        self.alter_announced(command, |db, command| keys::revoke_on(db, command).boxed(), announce).await
     }
 
     async fn rotate_key(

@@ -1,7 +1,5 @@
 //! API keys: listing, making, and revoking them, and their last use.
 
-use std::convert::Infallible;
-
 use diesel::dsl::{count_star, exists, select};
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -225,15 +223,12 @@ pub(super) async fn claim_on(
     Ok(Ok(Some(MadeKey { record, replaces: Some(old.id) })))
 }
 
-pub(super) async fn revoke_on(
-    db: &Db,
-    command: &RevokeKeys,
-) -> Result<Result<Vec<KeyRecord>, Infallible>, Fault> {
+pub(super) async fn revoke_on(db: &Db, command: &RevokeKeys) -> Result<Vec<KeyRecord>, Fault> {
     let revoked = revoke_unlogged_on(db, command).await?;
     audit::append_on(db, revoked.iter().map(|key| AuditEntry::key_revoked(command.by, key, command.now)))
         .await?;
     change::append_on(db, revoked.iter().map(|key| Change::KeyRevoked(key.id)), command.now).await?;
-    Ok(Ok(revoked))
+    Ok(revoked)
 }
 
 async fn revoke_unlogged_on(mut db: &Db, command: &RevokeKeys) -> Result<Vec<KeyRecord>, Fault> {
@@ -318,11 +313,11 @@ const NOTE: &str = "WITH used AS (SELECT api_keys.id, used.at FROM unnest(?, ?) 
      ORDER BY api_keys.id FOR NO KEY UPDATE OF api_keys) \
      UPDATE api_keys SET last_used_at = used.at FROM used WHERE api_keys.id = used.id";
 
-pub(super) async fn note_uses_on(mut db: &Db, uses: &[KeyUse]) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn note_uses_on(mut db: &Db, uses: &[KeyUse]) -> Result<(), Fault> {
     statement::<()>(NOTE)
         .bind::<Array<SqlUuid>, _>(uses.iter().map(|one| one.key.uuid()).collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(uses.iter().map(|one| At(one.at)).collect::<Vec<_>>())
         .execute(&mut db)
         .await?;
-    Ok(Ok(()))
+    Ok(())
 }

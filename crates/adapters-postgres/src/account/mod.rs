@@ -16,8 +16,6 @@ mod register_agent;
 pub(crate) mod row;
 mod update;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use domain::account::{
     AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, Connection,
@@ -69,9 +67,7 @@ impl AgentRepository for PostgresStore {
     }
 
     async fn note_disconnects(&self, ended: Vec<Disconnect>) -> Result<(), StoreError> {
-        let noted = self.change_quietly(ended, |db, ended| disconnects::note_on(db, ended).boxed());
-        let Ok(done) = noted.await?;
-        Ok(done)
+        self.alter_quietly(ended, |db, ended| disconnects::note_on(db, ended).boxed()).await
     }
 
     async fn list_connections(&self, agent: AgentId) -> Result<Vec<Connection>, StoreError> {
@@ -79,9 +75,7 @@ impl AgentRepository for PostgresStore {
     }
 
     async fn note_doors(&self, uses: Vec<DoorUse>) -> Result<(), StoreError> {
-        let noted = self.change(uses, |db, uses| doors::note_on(db, uses).boxed(), |()| ());
-        let Ok(done) = noted.await?;
-        Ok(done)
+        self.alter(uses, |db, uses| doors::note_on(db, uses).boxed()).await
     }
 
     async fn list_doors(&self, agents: Vec<AgentId>) -> Result<Vec<DoorUse>, StoreError> {
@@ -117,8 +111,7 @@ impl AgentRepository for PostgresStore {
     }
 
     async fn erase_work(&self, limit: u32) -> Result<bool, StoreError> {
-        let done = self.change(limit, |db, limit| delete_agent::erase_work_on(db, *limit).boxed(), |_| ());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter(limit, |db, limit| delete_agent::erase_work_on(db, *limit).boxed()).await
     }
 
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError> {

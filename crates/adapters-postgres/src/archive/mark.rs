@@ -1,7 +1,5 @@
 //! The mark of a store that holds part of an archive.
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::time::Timestamp;
@@ -16,7 +14,7 @@ pub(super) async fn find_on(mut db: &Db) -> Result<Option<Timestamp>, Fault> {
     Ok(begun.map(|At(begun)| begun))
 }
 
-pub(super) async fn set_on(mut db: &Db, now: Timestamp) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn set_on(mut db: &Db, now: Timestamp) -> Result<(), Fault> {
     let marked = diesel::insert_into(imports::table)
         .values((imports::one.eq(1), imports::begun_at.eq(At(now))))
         .on_conflict_do_nothing()
@@ -26,12 +24,12 @@ pub(super) async fn set_on(mut db: &Db, now: Timestamp) -> Result<Result<(), Inf
         let used = organizations::table.select(organizations::plan);
         diesel::delete(plans::table.filter(plans::name.ne_all(used))).execute(&mut db).await?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Deleted memories, which archives of former versions hold with their texts, go with the mark.
-pub(super) async fn remove_on(mut db: &Db) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn remove_on(mut db: &Db) -> Result<(), Fault> {
     diesel::delete(memories::table.filter(memories::status.eq("deleted"))).execute(&mut db).await?;
     diesel::delete(imports::table).execute(&mut db).await?;
-    Ok(Ok(()))
+    Ok(())
 }

@@ -11,8 +11,6 @@ mod rules;
 mod snapshot;
 mod write;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel_async::SimpleAsyncConnection;
 use domain::archive::{ArchiveRepository, Column, Row, Snapshot, TABLES, Table, WriteRefused, Written};
@@ -46,13 +44,11 @@ impl ArchiveRepository for PostgresStore {
     }
 
     async fn begin_import(&self, now: Timestamp) -> Result<(), StoreError> {
-        let marked = self.change(now, |db, now| mark::set_on(db, *now).boxed(), |()| ());
-        marked.await?.map_err(|never: Infallible| match never {})
+        self.alter(now, |db, now| mark::set_on(db, *now).boxed()).await
     }
 
     async fn end_import(&self) -> Result<(), StoreError> {
-        let ended = self.change((), |db, ()| mark::remove_on(db).boxed(), |()| ());
-        ended.await?.map_err(|never: Infallible| match never {})
+        self.alter((), |db, ()| mark::remove_on(db).boxed()).await
     }
 
     async fn analyze(&self) -> Result<(), StoreError> {

@@ -1,7 +1,5 @@
 //! Cleans up boards when a participant leaves or a chat is deleted.
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -75,15 +73,15 @@ const ERASE_ENTRIES: &str = "DELETE FROM board_entries WHERE chat_id = ? AND cti
 const ERASE_TASKS: &str = "DELETE FROM tasks WHERE chat_id = ? AND ctid = ANY (ARRAY(\
      SELECT ctid FROM tasks WHERE chat_id = ? ORDER BY number LIMIT ?))";
 
-pub(super) async fn erase_deleted_on(mut db: &Db, limit: u32) -> Result<Result<bool, Infallible>, Fault> {
+pub(super) async fn erase_deleted_on(mut db: &Db, limit: u32) -> Result<bool, Fault> {
     let next = statement::<SqlUuid>(NEXT).get_result::<Uuid>(&mut db).await.optional()?;
-    let Some(chat) = next else { return Ok(Ok(false)) };
+    let Some(chat) = next else { return Ok(false) };
     for erase in [ERASE_ENTRIES, ERASE_TASKS] {
         let erase = statement::<()>(erase).bind::<SqlUuid, _>(chat).bind::<SqlUuid, _>(chat);
         if erase.bind::<BigInt, _>(i64::from(limit)).execute(&mut db).await? > 0 {
-            return Ok(Ok(true));
+            return Ok(true);
         }
     }
     diesel::delete(boards::table.find(chat)).execute(&mut db).await?;
-    Ok(Ok(true))
+    Ok(true)
 }

@@ -9,8 +9,6 @@ mod read;
 #[path = "../../../sql-rows/board.rs"]
 mod row;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use domain::board::{
     Board, BoardRepository, ChangeTask, ChangeTaskRefused, ChangedTask, CreateTaskRefused, CreatedTask,
@@ -116,8 +114,7 @@ impl BoardRepository for PostgresStore {
     }
 
     async fn erase_deleted(&self, limit: u32) -> Result<bool, StoreError> {
-        let done = self.change_quietly(limit, |db, limit| drop::erase_deleted_on(db, *limit).boxed());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter_quietly(limit, |db, limit| drop::erase_deleted_on(db, *limit).boxed()).await
     }
 
     async fn shown(&self, chats: Vec<ChatId>) -> Result<Vec<ShownChat>, StoreError> {

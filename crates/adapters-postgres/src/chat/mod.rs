@@ -16,8 +16,6 @@ pub(crate) mod rename;
 pub(crate) mod row;
 mod set_participant_role;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -33,7 +31,7 @@ use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
-use futures_util::{FutureExt, TryFutureExt};
+use futures_util::FutureExt;
 
 use crate::PostgresStore;
 use crate::error::Fault;
@@ -128,12 +126,8 @@ impl ChatRepository for PostgresStore {
         on_commit: OnCommit<MarkedRooms>,
     ) -> Result<MarkedRooms, StoreError> {
         let announce = |marked: &MarkedRooms| on_commit.run(marked);
-        let marked = self.change(
-            reader,
-            |db, reader| mark_read::mark_all_read_on(db, *reader).map_ok(Ok::<_, Infallible>).boxed(),
-            announce,
-        );
-        marked.await.map(|Ok(marked)| marked)
+        self.alter_announced(reader, |db, reader| mark_read::mark_all_read_on(db, *reader).boxed(), announce)
+            .await
     }
 
     async fn delete(

@@ -13,8 +13,6 @@ mod remove;
 mod row;
 mod send;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use domain::caller::Caller;
 use domain::contact::{
@@ -66,12 +64,12 @@ impl ContactRepository for PostgresStore {
         limit: u32,
         on_commit: OnCommit<Vec<ContactRequest>>,
     ) -> Result<Vec<ContactRequest>, StoreError> {
-        let expired = self.change(
+        self.alter_announced(
             (expired_until, limit),
-            |db, (until, limit)| async { Ok(Ok(expire::expire_on(db, *until, *limit).await?)) }.boxed(),
+            |db, (until, limit)| expire::expire_on(db, *until, *limit).boxed(),
             |expired| on_commit.run(expired),
-        );
-        expired.await?.map_err(|never: Infallible| match never {})
+        )
+        .await
     }
 
     async fn list_contacts(

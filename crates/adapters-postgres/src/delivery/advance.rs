@@ -1,6 +1,5 @@
 //! Storing one step of an agent's work, whatever it needs.
 
-use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use diesel::prelude::*;
@@ -107,7 +106,7 @@ static RENEW: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Renews claims, except those that began or were renewed a moment ago.
-pub(super) async fn renew_on(mut db: &Db, command: &RenewClaims) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn renew_on(mut db: &Db, command: &RenewClaims) -> Result<(), Fault> {
     let message = command.message.map(MessageId::uuid);
     statement::<()>(RENEW.as_str())
         .bind::<Timestamptz, _>(At(command.until))
@@ -120,7 +119,7 @@ pub(super) async fn renew_on(mut db: &Db, command: &RenewClaims) -> Result<Resul
         .bind::<Nullable<SqlUuid>, _>(message)
         .execute(&mut db)
         .await?;
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// The record with its newest attempt only, which is all that a step needs. A delivery can be marked

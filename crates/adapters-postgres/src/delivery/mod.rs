@@ -77,9 +77,7 @@ impl DeliveryRepository for PostgresStore {
     }
 
     async fn renew_claims(&self, command: RenewClaims) -> Result<(), StoreError> {
-        let Ok(()) =
-            self.change_quietly(command, |db, command| advance::renew_on(db, command).boxed()).await?;
-        Ok(())
+        self.alter_quietly(command, |db, command| advance::renew_on(db, command).boxed()).await
     }
 
     async fn mark_delivered(
@@ -111,16 +109,12 @@ impl DeliveryRepository for PostgresStore {
     ) -> Result<(), StoreError> {
         let announcing = |messages: &Vec<Message>| announce(messages, on_commit);
         // The read takes a commit slot, so that no later change is announced before it.
-        let read = self.change(
+        let read = self.alter_announced(
             (messages, selected),
-            |db, (messages, selected)| {
-                mark_delivered::announce_on(db, messages, selected)
-                    .map(|messages| messages.map(Ok::<_, ()>))
-                    .boxed()
-            },
+            |db, (messages, selected)| mark_delivered::announce_on(db, messages, selected).boxed(),
             announcing,
         );
-        read.await.map(|_| ())
+        read.await.map(drop)
     }
 
     async fn last_sequences(&self, chats: Vec<ChatId>) -> Result<HashMap<ChatId, Sequence>, StoreError> {
@@ -160,15 +154,14 @@ impl DeliveryRepository for PostgresStore {
     ) -> Result<(), StoreError> {
         let announcing = |new: &Vec<Message>| announce(new, on_commit);
         // The read takes a commit slot, as in `announce_delivered`.
-        let read = self.change(
+        let read = self.alter_announced(
             (agent, chat, sequences),
             |db, (agent, chat, sequences)| {
-                let new = unacknowledged::new_messages_on(db, *agent, *chat, sequences);
-                new.map(|new| new.map(Ok::<_, ()>)).boxed()
+                unacknowledged::new_messages_on(db, *agent, *chat, sequences).boxed()
             },
             announcing,
         );
-        read.await.map(|_| ())
+        read.await.map(drop)
     }
 }
 

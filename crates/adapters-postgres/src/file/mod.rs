@@ -5,8 +5,6 @@ mod keep;
 #[path = "../../../sql-rows/file.rs"]
 mod row;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use domain::file::{
     File, FileDigest, FileLimits, FileRepository, NewFile, StoreFileRefused, StoredBytes, StoredFile,
@@ -61,11 +59,8 @@ impl FileRepository for PostgresStore {
     }
 
     async fn forget_files(&self, files: Vec<FileId>, before: Timestamp) -> Result<(), StoreError> {
-        let forgotten = self.change_quietly((files, before), |db, (files, before)| {
-            async move { Ok(Ok::<_, Infallible>(keep::forget_on(db, files, *before).await?)) }.boxed()
-        });
-        let Ok(()) = forgotten.await?;
-        Ok(())
+        self.alter_quietly((files, before), |db, (files, before)| keep::forget_on(db, files, *before).boxed())
+            .await
     }
 
     async fn recorded_files(&self, files: Vec<FileId>) -> Result<Vec<FileId>, StoreError> {

@@ -1,7 +1,5 @@
 //! Identities at providers. Linking one locks the names of users, so that nobody is created with it meanwhile.
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::User;
@@ -59,17 +57,17 @@ pub(crate) async fn is_taken_on(mut db: &Db, identity: &Identity, user: UserId) 
     Ok(diesel::select(diesel::dsl::exists(taken)).get_result(&mut db).await?)
 }
 
-pub(super) async fn link_on(db: &Db, new: &NewIdentity) -> Result<Result<LinkOutcome, Infallible>, Fault> {
+pub(super) async fn link_on(db: &Db, new: &NewIdentity) -> Result<LinkOutcome, Fault> {
     lock::names_on(db).await?;
     lock::users_on(db, &[new.user]).await?;
     if user_on(db, new.user).await?.is_none() {
-        return Ok(Ok(LinkOutcome::UserGone));
+        return Ok(LinkOutcome::UserGone);
     }
     if is_taken_on(db, &new.identity, new.user).await? {
-        return Ok(Ok(LinkOutcome::Taken));
+        return Ok(LinkOutcome::Taken);
     }
     insert_on(db, new).await?;
-    Ok(Ok(LinkOutcome::Linked))
+    Ok(LinkOutcome::Linked)
 }
 
 /// Links an identity that is not taken.
@@ -105,12 +103,12 @@ pub(super) async fn unlink_on(
     user: UserId,
     issuer: &str,
     now: Timestamp,
-) -> Result<Result<Option<Identity>, Infallible>, Fault> {
+) -> Result<Option<Identity>, Fault> {
     lock::users_on(db, &[user]).await?;
     let linked =
         identities::table.filter(identities::user_id.eq(user.uuid())).filter(identities::issuer.eq(issuer));
     let subject = linked.select(identities::subject).first::<String>(&mut db).await.optional()?;
-    let Some(subject) = subject else { return Ok(Ok(None)) };
+    let Some(subject) = subject else { return Ok(None) };
     diesel::delete(linked).execute(&mut db).await?;
     let opened =
         sessions::table.filter(sessions::user_id.eq(user.uuid())).filter(sessions::issuer.eq(issuer));
@@ -118,5 +116,5 @@ pub(super) async fn unlink_on(
     session::delete_on(db, opened, now).await?;
     let identity = Identity::from_stored(issuer.to_owned(), subject);
     audit::append_on(db, [AuditEntry::identity_unlinked(user, &identity, now)]).await?;
-    Ok(Ok(Some(identity)))
+    Ok(Some(identity))
 }

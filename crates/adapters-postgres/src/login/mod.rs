@@ -33,13 +33,7 @@ impl LoginRepository for PostgresStore {
 
     async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError> {
         let given = (user, old, new);
-        let done = self.change(
-            given,
-            |db, (user, old, new)| password::rehash_on(db, *user, old, new).boxed(),
-            |()| (),
-        );
-        let Ok(done) = done.await?;
-        Ok(done)
+        self.alter(given, |db, (user, old, new)| password::rehash_on(db, *user, old, new).boxed()).await
     }
 
     async fn set_password(
@@ -53,8 +47,7 @@ impl LoginRepository for PostgresStore {
     }
 
     async fn issue_reset(&self, new: NewReset) -> Result<(), StoreError> {
-        let Ok(done) = self.change(new, |db, new| password::issue_reset_on(db, new).boxed(), |()| ()).await?;
-        Ok(done)
+        self.alter(new, |db, new| password::issue_reset_on(db, new).boxed()).await
     }
 
     async fn find_reset(
@@ -96,8 +89,7 @@ impl IdentityRepository for PostgresStore {
     }
 
     async fn link_identity(&self, new: NewIdentity) -> Result<LinkOutcome, StoreError> {
-        let Ok(outcome) = self.change(new, |db, new| identity::link_on(db, new).boxed(), |_| ()).await?;
-        Ok(outcome)
+        self.alter(new, |db, new| identity::link_on(db, new).boxed()).await
     }
 
     async fn unlink_identity(
@@ -107,13 +99,8 @@ impl IdentityRepository for PostgresStore {
         now: Timestamp,
     ) -> Result<Option<Identity>, StoreError> {
         let given = (user, issuer, now);
-        let work = self.change(
-            given,
-            |db, (user, issuer, now)| identity::unlink_on(db, *user, issuer, *now).boxed(),
-            |_| (),
-        );
-        let Ok(unlinked) = work.await?;
-        Ok(unlinked)
+        self.alter(given, |db, (user, issuer, now)| identity::unlink_on(db, *user, issuer, *now).boxed())
+            .await
     }
 }
 
@@ -124,9 +111,7 @@ impl SecondFactorRepository for PostgresStore {
     }
 
     async fn change_second_factor(&self, command: ChangeSecondFactor) -> Result<bool, StoreError> {
-        let work = self.change(command, |db, command| second_factor::change_on(db, command).boxed(), |_| ());
-        let Ok(changed) = work.await?;
-        Ok(changed)
+        self.alter(command, |db, command| second_factor::change_on(db, command).boxed()).await
     }
 }
 
@@ -146,18 +131,14 @@ impl PasskeyRepository for PostgresStore {
         proof: SecondProof,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let work = self.change(
-            (user, proof, now),
-            |db, (user, proof, now)| passkey::use_second_proof_on(db, *user, proof, *now).boxed(),
-            |_| (),
-        );
-        let Ok(is_enough) = work.await?;
-        Ok(is_enough)
+        self.alter((user, proof, now), |db, (user, proof, now)| {
+            passkey::use_second_proof_on(db, *user, proof, *now).boxed()
+        })
+        .await
     }
 
     async fn add_passkey(&self, new: NewPasskey) -> Result<AddPasskeyOutcome, StoreError> {
-        let Ok(outcome) = self.change(new, |db, new| passkey::add_on(db, new).boxed(), |_| ()).await?;
-        Ok(outcome)
+        self.alter(new, |db, new| passkey::add_on(db, new).boxed()).await
     }
 
     async fn rename_passkey(
@@ -166,27 +147,21 @@ impl PasskeyRepository for PostgresStore {
         passkey: PasskeyId,
         name: PasskeyName,
     ) -> Result<Option<Passkey>, StoreError> {
-        let work = self.change(
-            (user, passkey, name),
-            |db, (user, passkey, name)| passkey::rename_on(db, *user, *passkey, name).boxed(),
-            |_| (),
-        );
-        let Ok(renamed) = work.await?;
-        Ok(renamed)
+        self.alter((user, passkey, name), |db, (user, passkey, name)| {
+            passkey::rename_on(db, *user, *passkey, name).boxed()
+        })
+        .await
     }
 
     async fn remove_passkeys(&self, command: RemovePasskeys) -> Result<RemovePasskeyOutcome, StoreError> {
-        let work = self.change(command, |db, command| passkey::remove_on(db, command).boxed(), |_| ());
-        let Ok(outcome) = work.await?;
-        Ok(outcome)
+        self.alter(command, |db, command| passkey::remove_on(db, command).boxed()).await
     }
 }
 
 #[async_trait]
 impl SessionRepository for PostgresStore {
     async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError> {
-        let Ok(begun) = self.change(new, |db, new| session::begin_on(db, new).boxed(), |_| ()).await?;
-        Ok(begun)
+        self.alter(new, |db, new| session::begin_on(db, new).boxed()).await
     }
 
     async fn refresh(
@@ -200,15 +175,11 @@ impl SessionRepository for PostgresStore {
                 on_commit.run(session);
             }
         };
-        let work = self.change(command, |db, command| session::refresh_on(db, command).boxed(), announce);
-        let Ok(refreshed) = work.await?;
-        Ok(refreshed)
+        self.alter_announced(command, |db, command| session::refresh_on(db, command).boxed(), announce).await
     }
 
     async fn resume(&self, command: ResumeSession) -> Result<Option<RefreshedSession>, StoreError> {
-        let work = self.change(command, |db, command| session::resume_on(db, command).boxed(), |_| ());
-        let Ok(resumed) = work.await?;
-        Ok(resumed)
+        self.alter(command, |db, command| session::resume_on(db, command).boxed()).await
     }
 
     async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {
@@ -221,16 +192,11 @@ impl SessionRepository for PostgresStore {
         on_commit: OnCommit<Vec<SessionId>>,
     ) -> Result<Vec<SessionId>, StoreError> {
         let announce = |ended: &Vec<SessionId>| on_commit.run(ended);
-        let work = self.change(command, |db, command| session::end_on(db, command).boxed(), announce);
-        let Ok(ended) = work.await?;
-        Ok(ended)
+        self.alter_announced(command, |db, command| session::end_on(db, command).boxed(), announce).await
     }
 
     async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {
         let given = (now, limit);
-        let work =
-            self.change(given, |db, (now, limit)| session::forget_on(db, *now, *limit).boxed(), |_| ());
-        let Ok(gone) = work.await?;
-        Ok(gone)
+        self.alter(given, |db, (now, limit)| session::forget_on(db, *now, *limit).boxed()).await
     }
 }

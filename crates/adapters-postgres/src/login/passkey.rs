@@ -3,8 +3,6 @@
 #[path = "../../../sql-rows/passkey.rs"]
 mod record;
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
@@ -43,36 +41,33 @@ pub(super) async fn use_second_proof_on(
     user: UserId,
     proof: &SecondProof,
     now: Timestamp,
-) -> Result<Result<bool, Infallible>, Fault> {
+) -> Result<bool, Fault> {
     lock::users_on(db, &[user]).await?;
-    Ok(Ok(second_factor::admit_on(db, user, proof, now).await?))
+    second_factor::admit_on(db, user, proof, now).await
 }
 
-pub(super) async fn add_on(
-    mut db: &Db,
-    new: &NewPasskey,
-) -> Result<Result<AddPasskeyOutcome, Infallible>, Fault> {
+pub(super) async fn add_on(mut db: &Db, new: &NewPasskey) -> Result<AddPasskeyOutcome, Fault> {
     let passkey = &new.passkey;
     lock::users_on(db, &[passkey.user]).await?;
     if user_on(db, passkey.user).await?.is_none() {
-        return Ok(Ok(AddPasskeyOutcome::UserGone));
+        return Ok(AddPasskeyOutcome::UserGone);
     }
     if list_on(db, passkey.user).await?.len() >= MAX_PASSKEYS {
-        return Ok(Ok(AddPasskeyOutcome::TooMany));
+        return Ok(AddPasskeyOutcome::TooMany);
     }
     if find_on(db, &passkey.credential.id).await?.is_some() {
-        return Ok(Ok(AddPasskeyOutcome::Taken));
+        return Ok(AddPasskeyOutcome::Taken);
     }
     if !use_up_on(db, &new.challenge).await? {
-        return Ok(Ok(AddPasskeyOutcome::Used));
+        return Ok(AddPasskeyOutcome::Used);
     }
     // Another user, who is not locked, may add the same key at this moment.
     let added = diesel::insert_into(passkeys::table).values(PasskeyRow::of(passkey));
     if added.on_conflict(passkeys::credential_id).do_nothing().execute(&mut db).await? == 0 {
-        return Ok(Ok(AddPasskeyOutcome::Taken));
+        return Ok(AddPasskeyOutcome::Taken);
     }
     audit::append_on(db, [AuditEntry::passkey_added(passkey)]).await?;
-    Ok(Ok(AddPasskeyOutcome::Added))
+    Ok(AddPasskeyOutcome::Added)
 }
 
 pub(super) async fn rename_on(
@@ -80,7 +75,7 @@ pub(super) async fn rename_on(
     user: UserId,
     passkey: PasskeyId,
     name: &PasskeyName,
-) -> Result<Result<Option<Passkey>, Infallible>, Fault> {
+) -> Result<Option<Passkey>, Fault> {
     let own = passkeys::table.find(passkey.uuid()).filter(passkeys::user_id.eq(user.uuid()));
     let renamed = diesel::update(own)
         .set(passkeys::name.eq(name.as_str()))
@@ -88,21 +83,18 @@ pub(super) async fn rename_on(
         .get_result::<PasskeyRow>(&mut db)
         .await
         .optional()?;
-    Ok(Ok(renamed.map(PasskeyRow::into_passkey).transpose()?))
+    renamed.map(PasskeyRow::into_passkey).transpose()
 }
 
-pub(super) async fn remove_on(
-    mut db: &Db,
-    command: &RemovePasskeys,
-) -> Result<Result<RemovePasskeyOutcome, Infallible>, Fault> {
+pub(super) async fn remove_on(mut db: &Db, command: &RemovePasskeys) -> Result<RemovePasskeyOutcome, Fault> {
     lock::users_on(db, &[command.user]).await?;
     let mut removed = list_on(db, command.user).await?;
     removed.retain(|passkey| command.passkey.is_none_or(|id| passkey.id == id));
     if removed.is_empty() {
-        return Ok(Ok(RemovePasskeyOutcome::NotFound));
+        return Ok(RemovePasskeyOutcome::NotFound);
     }
     if !second_factor::admit_on(db, command.user, &command.proof, command.now).await? {
-        return Ok(Ok(RemovePasskeyOutcome::Refused));
+        return Ok(RemovePasskeyOutcome::Refused);
     }
     let ids = removed.iter().map(|passkey| passkey.id.uuid()).collect::<Vec<_>>();
     diesel::delete(passkeys::table.filter(passkeys::id.eq_any(&ids))).execute(&mut db).await?;
@@ -113,7 +105,7 @@ pub(super) async fn remove_on(
     session::delete_on(db, opened, command.now).await?;
     let entries = removed.iter().map(|passkey| AuditEntry::passkey_removed(command, passkey));
     audit::append_on(db, entries.collect::<Vec<_>>()).await?;
-    Ok(Ok(RemovePasskeyOutcome::Removed))
+    Ok(RemovePasskeyOutcome::Removed)
 }
 
 /// Removes all passkeys of a user who is being deleted; the audit entry of that covers it.

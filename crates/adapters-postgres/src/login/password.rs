@@ -1,8 +1,6 @@
 //! Passwords, and the tokens that allow setting them. A change of a user's credentials locks the
 //! user.
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::RunQueryDsl;
@@ -57,10 +55,10 @@ pub(super) async fn rehash_on(
     user: UserId,
     old: &PasswordHash,
     new: &PasswordHash,
-) -> Result<Result<(), Infallible>, Fault> {
+) -> Result<(), Fault> {
     let same = passwords::table.find(user.uuid()).filter(passwords::hash.eq(old.as_str()));
     diesel::update(same).set(passwords::hash.eq(new.as_str())).execute(&mut db).await?;
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// The first password of a user who is being created.
@@ -112,7 +110,7 @@ pub(super) async fn set_on(
     Ok(Ok(holder))
 }
 
-pub(super) async fn issue_reset_on(mut db: &Db, new: &NewReset) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn issue_reset_on(mut db: &Db, new: &NewReset) -> Result<(), Fault> {
     lock::users_on(db, &[new.user]).await?;
     let set = (
         resets::token.eq(new.token.bytes().as_slice()),
@@ -127,7 +125,7 @@ pub(super) async fn issue_reset_on(mut db: &Db, new: &NewReset) -> Result<Result
         .execute(&mut db)
         .await?;
     audit::append_on(db, [AuditEntry::password_reset_issued(new)]).await?;
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// The user of a token for this.

@@ -3,8 +3,6 @@
 #[path = "../../../sql-rows/second_factor.rs"]
 mod record;
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
@@ -25,19 +23,16 @@ pub(super) async fn find_on(mut db: &Db, user: UserId) -> Result<Option<SecondFa
     found.first::<SecondFactorRow>(&mut db).await.optional()?.map(SecondFactorRow::into_factor).transpose()
 }
 
-pub(super) async fn change_on(
-    db: &Db,
-    command: &ChangeSecondFactor,
-) -> Result<Result<bool, Infallible>, Fault> {
+pub(super) async fn change_on(db: &Db, command: &ChangeSecondFactor) -> Result<bool, Fault> {
     lock::users_on(db, &[command.user]).await?;
     if user_on(db, command.user).await?.is_none() {
-        return Ok(Ok(false));
+        return Ok(false);
     }
     let before = find_on(db, command.user).await?;
-    let Ok(after) = command.apply(before.as_ref()) else { return Ok(Ok(false)) };
+    let Ok(after) = command.apply(before.as_ref()) else { return Ok(false) };
     replace_on(db, command.user, after.as_ref()).await?;
     audit::append_on(db, AuditEntry::second_factor_changed(command, before.as_ref())).await?;
-    Ok(Ok(true))
+    Ok(true)
 }
 
 /// Uses up what a user, who is locked, has proved besides the password; returns whether it is enough.

@@ -1,7 +1,5 @@
 //! Sessions and their refresh tokens.
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::KeyDigest;
@@ -27,13 +25,10 @@ use crate::run::Db;
 use crate::schema::{api_keys, passwords, resets, sessions, users};
 
 /// The user is locked, so that the password and the second factor do not change.
-pub(super) async fn begin_on(
-    mut db: &Db,
-    new: &NewSession,
-) -> Result<Result<Option<SessionHolder>, Infallible>, Fault> {
+pub(super) async fn begin_on(mut db: &Db, new: &NewSession) -> Result<Option<SessionHolder>, Fault> {
     lock::users_on(db, &[new.user]).await?;
     let user = new.user.uuid();
-    let Some(holder) = holder_on(db, user).await? else { return Ok(Ok(None)) };
+    let Some(holder) = holder_on(db, user).await? else { return Ok(None) };
     let (mut key, mut opened_by, mut expires_at, mut provider) = (None, None, new.expires_at, None);
     match &new.proof {
         SessionProof::Password(proven, second) => {
@@ -41,20 +36,20 @@ pub(super) async fn begin_on(
             if holder.password_set_at != Some(*proven)
                 || !second_factor::admit_on(db, new.user, second, new.now).await?
             {
-                return Ok(Ok(None));
+                return Ok(None);
             }
         }
         SessionProof::Key(id) => {
             // Its revocation must find the new session.
             lock::api_keys_on(db, vec![id.uuid()]).await?;
             let Some(expiry) = expiry_with_on(db, id.uuid(), new.expires_at, new.now).await? else {
-                return Ok(Ok(None));
+                return Ok(None);
             };
             (key, expires_at) = (Some(id.uuid()), expiry);
         }
         SessionProof::Identity(identity, session) => {
             if !identity::use_on(db, identity, new.user, new.now).await? {
-                return Ok(Ok(None));
+                return Ok(None);
             }
             provider = Some((identity, session));
         }
@@ -62,14 +57,14 @@ pub(super) async fn begin_on(
             // The user is locked: of two concurrent uses the later one finds the code used.
             let found = password::find_reset_on(db, *code, ResetPurpose::LogIn, new.now).await?;
             if found != Some(new.user) {
-                return Ok(Ok(None));
+                return Ok(None);
             }
             diesel::delete(resets::table.find(user)).execute(&mut db).await?;
         }
         SessionProof::Passkey(proof) => {
             // The user is locked: the passkey stays until the session is stored.
             if !passkey::use_on(db, proof, new.user, new.now).await? {
-                return Ok(Ok(None));
+                return Ok(None);
             }
             opened_by = Some(proof.passkey.uuid());
         }
@@ -104,14 +99,14 @@ pub(super) async fn begin_on(
         .await?;
     delete_on(db, beyond, new.now).await?;
     audit::append_on(db, [AuditEntry::login_succeeded(new)]).await?;
-    Ok(Ok(Some(holder)))
+    Ok(Some(holder))
 }
 
 /// The session is locked, so that of two concurrent uses of a token the later one counts as reuse.
 pub(super) async fn refresh_on(
     mut db: &Db,
     command: &RefreshSession,
-) -> Result<Result<Result<RefreshedSession, RefreshRefused>, Infallible>, Fault> {
+) -> Result<Result<RefreshedSession, RefreshRefused>, Fault> {
     let found = sessions::table
         .filter(sessions::family.eq(command.family.bytes().as_slice()))
         .filter(sessions::expires_at.gt(At(command.now)))
@@ -121,16 +116,16 @@ pub(super) async fn refresh_on(
         .first::<(Uuid, Uuid, Vec<u8>)>(&mut db)
         .await
         .optional()?;
-    let Some((id, user, token)) = found else { return Ok(Ok(Err(RefreshRefused::Unknown))) };
+    let Some((id, user, token)) = found else { return Ok(Err(RefreshRefused::Unknown)) };
     let token = <[u8; 32]>::try_from(token);
     let token = token.map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
-    let Some(holder) = holder_on(db, user).await? else { return Ok(Ok(Err(RefreshRefused::Unknown))) };
+    let Some(holder) = holder_on(db, user).await? else { return Ok(Err(RefreshRefused::Unknown)) };
     let session = SessionId::new(id);
     if KeyDigest::new(token) != command.token {
         delete_on(db, vec![id], command.now).await?;
         let reused = AuditEntry::token_reused(holder.user.id, session, command.now);
         audit::append_on(db, [reused]).await?;
-        return Ok(Ok(Err(RefreshRefused::Reused(session))));
+        return Ok(Err(RefreshRefused::Reused(session)));
     }
     diesel::update(sessions::table.find(id))
         .set((
@@ -140,14 +135,14 @@ pub(super) async fn refresh_on(
         ))
         .execute(&mut db)
         .await?;
-    Ok(Ok(Ok(RefreshedSession { id: session, expires_at: command.expires_at, holder })))
+    Ok(Ok(RefreshedSession { id: session, expires_at: command.expires_at, holder }))
 }
 
 /// The session is locked, so that it is not continued after its end.
 pub(super) async fn resume_on(
     mut db: &Db,
     command: &ResumeSession,
-) -> Result<Result<Option<RefreshedSession>, Infallible>, Fault> {
+) -> Result<Option<RefreshedSession>, Fault> {
     let found = sessions::table
         .filter(sessions::family.eq(command.family.bytes().as_slice()))
         .filter(sessions::expires_at.gt(At(command.now)))
@@ -160,23 +155,23 @@ pub(super) async fn resume_on(
         .first::<((Uuid, Uuid, Option<Uuid>), (At, At, bool))>(&mut db)
         .await
         .optional()?;
-    let Some(((id, user, key), (At(used_at), At(ends_at), is_provided))) = found else { return Ok(Ok(None)) };
+    let Some(((id, user, key), (At(used_at), At(ends_at), is_provided))) = found else { return Ok(None) };
     let mut expires_at = ends_at;
-    let Some(holder) = holder_on(db, user).await? else { return Ok(Ok(None)) };
+    let Some(holder) = holder_on(db, user).await? else { return Ok(None) };
     if used_at <= command.now.minus(RECORDED_EVERY) {
         let expiry = match key {
             Some(key) => expiry_with_on(db, key, command.expires_at, command.now).await?,
             None if is_provided => Some(ends_at),
             None => Some(command.expires_at),
         };
-        let Some(expiry) = expiry else { return Ok(Ok(None)) };
+        let Some(expiry) = expiry else { return Ok(None) };
         expires_at = expiry;
         diesel::update(sessions::table.find(id))
             .set((sessions::used_at.eq(At(command.now)), sessions::expires_at.eq(At(expiry))))
             .execute(&mut db)
             .await?;
     }
-    Ok(Ok(Some(RefreshedSession { id: SessionId::new(id), expires_at, holder })))
+    Ok(Some(RefreshedSession { id: SessionId::new(id), expires_at, holder }))
 }
 
 /// The expiry of a session that ends with the key, at most `longest`; `None` if the key is not valid.
@@ -236,10 +231,7 @@ pub(super) async fn list_on(mut db: &Db, user: UserId, now: Timestamp) -> Result
 }
 
 /// The sessions are locked in the order of their ids, so that concurrent changes do not deadlock.
-pub(super) async fn end_on(
-    mut db: &Db,
-    command: &EndSessions,
-) -> Result<Result<Vec<SessionId>, Infallible>, Fault> {
+pub(super) async fn end_on(mut db: &Db, command: &EndSessions) -> Result<Vec<SessionId>, Fault> {
     let meant = sessions::table.select((sessions::id, sessions::user_id)).order(sessions::id).for_update();
     let found = match &command.which {
         WhichSessions::Family(family) => {
@@ -269,7 +261,7 @@ pub(super) async fn end_on(
         }
     };
     audit::append_on(db, found.iter().map(entry)).await?;
-    Ok(Ok(found.into_iter().map(|(id, _)| SessionId::new(id)).collect()))
+    Ok(found.into_iter().map(|(id, _)| SessionId::new(id)).collect())
 }
 
 /// The sessions that a provider says have ended, locked, with their users.
@@ -319,11 +311,7 @@ async fn record_ended_on(db: &Db, ended: Vec<Uuid>, now: Timestamp) -> Result<()
 
 /// Deletes expired sessions, reset tokens, and challenges. Sockets outlive access tokens, but not the session, so all servers are
 /// notified.
-pub(super) async fn forget_on(
-    mut db: &Db,
-    at: Timestamp,
-    limit: u32,
-) -> Result<Result<u32, Infallible>, Fault> {
+pub(super) async fn forget_on(mut db: &Db, at: Timestamp, limit: u32) -> Result<u32, Fault> {
     let (now, limit) = (At(at), i64::from(limit));
     let over = sessions::table.filter(sessions::expires_at.le(now)).order(sessions::expires_at).limit(limit);
     let over = over.select(sessions::id).load::<Uuid>(&mut db).await?;
@@ -336,5 +324,5 @@ pub(super) async fn forget_on(
     let still = resets::table.filter(resets::user_id.eq_any(old)).filter(resets::expires_at.le(now));
     let gone = diesel::delete(still).execute(&mut db).await?;
     let challenges = passkey::forget_challenges_on(db, at, limit).await?;
-    Ok(Ok(u32::try_from(count + gone + challenges).unwrap_or(u32::MAX)))
+    Ok(u32::try_from(count + gone + challenges).unwrap_or(u32::MAX))
 }

@@ -1,7 +1,5 @@
 //! Checks of texts after their deadlines.
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -47,10 +45,7 @@ pub(super) async fn due_on(
     Ok(rows.into_iter().map(due).collect())
 }
 
-pub(super) async fn check_on(
-    mut db: &Db,
-    command: &CheckDeadline,
-) -> Result<Result<DeadlineOutcome, Infallible>, Fault> {
+pub(super) async fn check_on(mut db: &Db, command: &CheckDeadline) -> Result<DeadlineOutcome, Fault> {
     let text = command.text;
     let chat = locked_chat_on(db, text.chat).await?;
     lock::message_on(db, text.message).await?;
@@ -60,18 +55,18 @@ pub(super) async fn check_on(
         .execute(&mut db)
         .await?;
     if marked == 0 {
-        return Ok(Ok(DeadlineOutcome::Gone));
+        return Ok(DeadlineOutcome::Gone);
     }
     let Some(message) = message_on(db, text.chat, text.message).await? else {
-        return Ok(Ok(DeadlineOutcome::Gone));
+        return Ok(DeadlineOutcome::Gone);
     };
     if chat.is_none() {
-        return Ok(Ok(DeadlineOutcome::Settled));
+        return Ok(DeadlineOutcome::Settled);
     }
     let participants = participants_on(db, text.chat, None).await?;
-    let Some(event) = command.event(&message, &participants) else { return Ok(Ok(DeadlineOutcome::Settled)) };
+    let Some(event) = command.event(&message, &participants) else { return Ok(DeadlineOutcome::Settled) };
     match append_on(db, event).await? {
-        Ok(appended) => Ok(Ok(DeadlineOutcome::Missed(Box::new(appended.message)))),
+        Ok(appended) => Ok(DeadlineOutcome::Missed(Box::new(appended.message))),
         Err(refused) => Err(Fault::Row(format!("the event of a missed deadline was refused: {refused:?}"))),
     }
 }

@@ -1,7 +1,5 @@
 //! Erasing what a user has written.
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::PersonName;
@@ -18,10 +16,7 @@ use crate::run::Db;
 use crate::schema::{chats, messages, participants, users};
 use crate::{audit, file, legal_hold, lock, search};
 
-pub(super) async fn erase_texts_on(
-    mut db: &Db,
-    step: &EraseTexts,
-) -> Result<Result<ErasedTexts, Infallible>, Fault> {
+pub(super) async fn erase_texts_on(mut db: &Db, step: &EraseTexts) -> Result<ErasedTexts, Fault> {
     let (user, own) = (step.user.uuid(), ParticipantId::User(step.user).kind().as_str());
     let (mut chat, after) = step.after.unwrap_or((ChatId::NIL, Sequence::default()));
     let mut read = read_on(db, chat, after, step.limit).await?;
@@ -31,17 +26,17 @@ pub(super) async fn erase_texts_on(
             .filter(participants::chat_id.gt(chat.uuid()));
         let next = later.order(participants::chat_id).select(participants::chat_id);
         let Some(next) = next.first::<Uuid>(&mut db).await.optional()? else {
-            return Ok(Ok(ErasedTexts::End));
+            return Ok(ErasedTexts::End);
         };
         chat = ChatId::new(next);
         read = read_on(db, chat, Sequence::default(), step.limit).await?;
     }
     if legal_hold::keeps_chat_on(db, chat).await? {
-        return Ok(Ok(ErasedTexts::Held(chat)));
+        return Ok(ErasedTexts::Held(chat));
     }
     let names = users::table.find(user).select((users::first_name, users::last_name));
     let Some((first, last)) = names.get_result(&mut db).await.optional()? else {
-        return Ok(Ok(ErasedTexts::End));
+        return Ok(ErasedTexts::End);
     };
     let name = PersonName { first, last }.full();
     let last = read.last().map_or(Sequence::new(i64::MAX), |(_, sequence, ..)| Sequence::new(*sequence));
@@ -78,7 +73,7 @@ pub(super) async fn erase_texts_on(
             .await?;
         audit::append_on(db, [AuditEntry::messages_erased(step.user, chat, erased, step.now)]).await?;
     }
-    Ok(Ok(ErasedTexts::Next { after: (chat, last), erased }))
+    Ok(ErasedTexts::Next { after: (chat, last), erased })
 }
 
 /// A message: its id and sequence, the id and the kind of its sender, and its own kind.

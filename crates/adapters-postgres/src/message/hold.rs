@@ -4,7 +4,6 @@
 //! statement, which holds what is over its limit itself ([`HELD`]); after every other batch, [`hold_on`] does.
 
 use std::collections::{HashMap, HashSet};
-use std::convert::Infallible;
 
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -187,7 +186,7 @@ const ALLOWED: &str = "SELECT allowed FROM holds WHERE subject_id = ? AND held_b
 const TEXTS_OF_TREE: &str =
     "SELECT count(*) FROM (SELECT 1 FROM messages WHERE root_id = ? AND kind = 'text' LIMIT ?) AS part";
 
-pub(super) async fn check_tree_on(mut db: &Db, command: &CheckTree) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn check_tree_on(mut db: &Db, command: &CheckTree) -> Result<(), Fault> {
     let CheckTree { root, limit, chat, message, now } = *command;
     let allowed = statement::<Nullable<Integer>>(ALLOWED).bind::<SqlUuid, _>(root.uuid());
     let allowed = allowed.load::<Option<i32>>(&mut db).await?.pop().flatten();
@@ -203,7 +202,7 @@ pub(super) async fn check_tree_on(mut db: &Db, command: &CheckTree) -> Result<Re
         )
         .await?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 const OWN_LIMIT: &str = "SELECT organizations.max_pair_messages, holds.allowed FROM chats \
@@ -215,7 +214,7 @@ const TEXTS_TO_AGENT: &str = "SELECT count(*) FROM (SELECT 1 FROM messages JOIN 
      WHERE messages.chat_id = ? AND messages.sender_id = ? AND messages.sender_kind = 'Agent' \
      AND messages.sequence > ? AND messages.root_id IS NULL LIMIT ?) AS part";
 
-pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<(), Fault> {
     let CheckPair { pair: Pair { chat, agents }, message, now, .. } = *command;
     let subject = command.pair.subject();
     let own = statement::<(Nullable<Integer>, Nullable<Integer>)>(OWN_LIMIT)
@@ -223,8 +222,8 @@ pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<Re
         .bind::<SqlUuid, _>(chat.uuid())
         .load::<(Option<i32>, Option<i32>)>(&mut db)
         .await?;
-    let Some((own, allowed)) = own.as_slice().first().copied() else { return Ok(Ok(())) };
-    let Some(limit) = command.limit(own.and_then(max_pair_messages)) else { return Ok(Ok(())) };
+    let Some((own, allowed)) = own.as_slice().first().copied() else { return Ok(()) };
+    let Some(limit) = command.limit(own.and_then(max_pair_messages)) else { return Ok(()) };
     let bound = limit.max(allowed.map_or(0, i32::cast_unsigned));
     let floor = floor_on(db, chat, command.since()).await?;
     let [one, other] = agents.map(AgentId::uuid);
@@ -239,7 +238,7 @@ pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<Re
             .bind::<BigInt, _>(i64::from(bound) + 1);
         *number = u32::try_from(texts.get_result::<i64>(&mut db).await?).unwrap_or(u32::MAX);
         if CheckPair::is_below(bound, *number) {
-            return Ok(Ok(()));
+            return Ok(());
         }
     }
     if CheckPair::is_over(bound, sent[0], sent[1]) {
@@ -251,7 +250,7 @@ pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<Re
         )
         .await?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Records a hold, unless one is in force.
@@ -358,10 +357,7 @@ pub(super) async fn due_on(mut db: &Db, limit: u32) -> Result<Vec<DueHold>, Faul
     Ok(all)
 }
 
-pub(super) async fn notice_on(
-    db: &Db,
-    command: &NoticeHold,
-) -> Result<Result<NoticeOutcome, Infallible>, Fault> {
+pub(super) async fn notice_on(db: &Db, command: &NoticeHold) -> Result<NoticeOutcome, Fault> {
     let due = command.due;
     let chat = locked_chat_on(db, due.chat).await?;
     let is_marked = if due.held_by.budget().is_some() {
@@ -370,23 +366,23 @@ pub(super) async fn notice_on(
         mark_on(db, &due, command.now).await?
     };
     if !is_marked {
-        return Ok(Ok(NoticeOutcome::Gone));
+        return Ok(NoticeOutcome::Gone);
     }
     let Some(message) = message_on(db, due.chat, due.message).await? else {
-        return Ok(Ok(NoticeOutcome::Settled));
+        return Ok(NoticeOutcome::Settled);
     };
     if chat.is_none() {
-        return Ok(Ok(NoticeOutcome::Settled));
+        return Ok(NoticeOutcome::Settled);
     }
     let participants = participants_on(db, due.chat, None).await?;
-    let Some(event) = command.event(&message, &participants) else { return Ok(Ok(NoticeOutcome::Settled)) };
+    let Some(event) = command.event(&message, &participants) else { return Ok(NoticeOutcome::Settled) };
     match append_on(db, event).await? {
         Ok(appended) => {
             attention::name_hold_on(db, appended.message.id, due.subject, due.held_by).await?;
-            Ok(Ok(NoticeOutcome::Posted(Box::new(appended.message))))
+            Ok(NoticeOutcome::Posted(Box::new(appended.message)))
         }
         // It is not tried again, so that no other is held up.
-        Err(_) => Ok(Ok(NoticeOutcome::Settled)),
+        Err(_) => Ok(NoticeOutcome::Settled),
     }
 }
 

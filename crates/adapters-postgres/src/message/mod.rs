@@ -26,8 +26,6 @@ mod surroundings;
 pub(crate) mod title;
 mod tree;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
@@ -81,13 +79,11 @@ impl MessageRepository for PostgresStore {
     }
 
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError> {
-        let done = self.change(step, |db, step| retention::erase_old_on(db, step).boxed(), |_| ());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter(step, |db, step| retention::erase_old_on(db, step).boxed()).await
     }
 
     async fn erase_texts(&self, step: EraseTexts) -> Result<ErasedTexts, StoreError> {
-        let done = self.change(step, |db, step| erase_texts::erase_texts_on(db, step).boxed(), |_| ());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter(step, |db, step| erase_texts::erase_texts_on(db, step).boxed()).await
     }
 
     async fn due_texts(
@@ -106,18 +102,15 @@ impl MessageRepository for PostgresStore {
         on_commit: OnCommit<DeadlineOutcome>,
     ) -> Result<DeadlineOutcome, StoreError> {
         let announcing = move |outcome: &DeadlineOutcome| on_commit.run(outcome);
-        let done = self.change(command, |db, command| deadline::check_on(db, command).boxed(), announcing);
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter_announced(command, |db, command| deadline::check_on(db, command).boxed(), announcing).await
     }
 
     async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError> {
-        let done = self.change(command, |db, command| hold::check_tree_on(db, command).boxed(), |()| ());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter(command, |db, command| hold::check_tree_on(db, command).boxed()).await
     }
 
     async fn check_pair(&self, command: CheckPair) -> Result<(), StoreError> {
-        let done = self.change(command, |db, command| hold::check_pair_on(db, command).boxed(), |()| ());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter(command, |db, command| hold::check_pair_on(db, command).boxed()).await
     }
 
     async fn due_holds(&self, limit: u32) -> Result<Vec<DueHold>, StoreError> {
@@ -130,8 +123,7 @@ impl MessageRepository for PostgresStore {
         on_commit: OnCommit<NoticeOutcome>,
     ) -> Result<NoticeOutcome, StoreError> {
         let announcing = move |outcome: &NoticeOutcome| on_commit.run(outcome);
-        let done = self.change(command, |db, command| hold::notice_on(db, command).boxed(), announcing);
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter_announced(command, |db, command| hold::notice_on(db, command).boxed(), announcing).await
     }
 
     async fn find_prior_result(&self, keyed: KeyedRequest) -> Result<PriorResult, StoreError> {

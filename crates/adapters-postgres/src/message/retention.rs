@@ -1,7 +1,5 @@
 //! Retention: erases messages and attempts that are too old.
 
-use std::convert::Infallible;
-
 use std::collections::BTreeSet;
 
 use diesel::prelude::*;
@@ -31,10 +29,7 @@ const ERASE: &str = "WITH gone AS (DELETE FROM messages WHERE id = ANY(?) \
          WHERE chats.id = less.chat_id) \
      SELECT count(*) FROM gone";
 
-pub(super) async fn erase_old_on(
-    mut db: &Db,
-    step: &EraseOld,
-) -> Result<Result<ErasedOld, Infallible>, Fault> {
+pub(super) async fn erase_old_on(mut db: &Db, step: &EraseOld) -> Result<ErasedOld, Fault> {
     let mut next = messages::table.filter(messages::id.lt(step.before.uuid())).into_boxed();
     if let Some(after) = step.after {
         next = next.filter(messages::id.gt(after.uuid()));
@@ -59,14 +54,14 @@ pub(super) async fn erase_old_on(
         }
     }
     if old.is_empty() {
-        return Ok(Ok(ErasedOld { last, erased: 0, kept }));
+        return Ok(ErasedOld { last, erased: 0, kept });
     }
     let records = RecordKeys::of_messages_on(db, &old).await?;
     if records.erase_attempts_on(db, i64::from(ATTEMPTS_A_STEP)).await? == ATTEMPTS_A_STEP as usize {
-        return Ok(Ok(ErasedOld::attempts_only(*step)));
+        return Ok(ErasedOld::attempts_only(*step));
     }
     let erased = erase_on(db, &chats, &old, step.now.plus(step.unattached)).await?;
-    Ok(Ok(ErasedOld { last, erased, kept }))
+    Ok(ErasedOld { last, erased, kept })
 }
 
 /// Those of the messages that still exist after their chats are locked. There can be many chats: if

@@ -1,7 +1,5 @@
 //! Leases: registered, renewed, expired.
 
-use std::convert::Infallible;
-
 use std::time::Duration;
 
 use diesel::sql_types::{Array, BigInt, Bool, Uuid as SqlUuid};
@@ -61,14 +59,10 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-pub(super) async fn enter_on(
-    mut db: &Db,
-    node: NodeId,
-    lease: Duration,
-) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn enter_on(mut db: &Db, node: NodeId, lease: Duration) -> Result<(), Fault> {
     let enter = statement::<()>(ENTER).bind::<SqlUuid, _>(node.uuid()).bind::<BigInt, _>(millis(lease));
     enter.execute(&mut db).await?;
-    Ok(Ok(()))
+    Ok(())
 }
 
 pub(super) async fn renew_on(mut db: &Db, node: NodeId, lease: Duration) -> Result<bool, Fault> {
@@ -76,15 +70,11 @@ pub(super) async fn renew_on(mut db: &Db, node: NodeId, lease: Duration) -> Resu
     Ok(!renew.load::<Uuid>(&mut db).await?.is_empty())
 }
 
-pub(super) async fn leave_on(
-    mut db: &Db,
-    node: NodeId,
-    grace: Duration,
-) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn leave_on(mut db: &Db, node: NodeId, grace: Duration) -> Result<(), Fault> {
     alone_on(db).await?;
     statement::<()>(LOSE_ALL).bind::<SqlUuid, _>(node.uuid()).execute(&mut db).await?;
     renew_on(db, node, grace).await?;
-    Ok(Ok(()))
+    Ok(())
 }
 
 pub(super) async fn is_one_over_on(mut db: &Db) -> Result<bool, Fault> {
@@ -99,22 +89,18 @@ async fn cleared_on(mut db: &Db) -> Result<Vec<Uuid>, Fault> {
     Ok(statement::<SqlUuid>(CLEARED).load::<Uuid>(&mut db).await?)
 }
 
-pub(super) async fn clear_on(
-    mut db: &Db,
-    by: NodeId,
-    holding: Duration,
-) -> Result<Result<u32, Infallible>, Fault> {
+pub(super) async fn clear_on(mut db: &Db, by: NodeId, holding: Duration) -> Result<u32, Fault> {
     alone_on(db).await?;
     let clear = statement::<SqlUuid>(CLEAR).bind::<SqlUuid, _>(by.uuid()).bind::<BigInt, _>(millis(holding));
     let cleared = clear.load::<Uuid>(&mut db).await?;
     let count = u32::try_from(cleared.len()).unwrap_or(u32::MAX);
     let changes = cleared.into_iter().map(|node| Change::NodeCleared(NodeId::new(node)));
     append_changes_on(db, changes.collect()).await?;
-    Ok(Ok(count))
+    Ok(count)
 }
 
 /// Erases the nodes themselves when all their rows are gone.
-pub(super) async fn erase_on(mut db: &Db, limit: u32) -> Result<Result<u32, Infallible>, Fault> {
+pub(super) async fn erase_on(mut db: &Db, limit: u32) -> Result<u32, Fault> {
     alone_on(db).await?;
     let cleared = cleared_on(db).await?;
     let agents = statement::<()>(ERASE_AGENTS)
@@ -135,5 +121,5 @@ pub(super) async fn erase_on(mut db: &Db, limit: u32) -> Result<Result<u32, Infa
         }
         _ => 0,
     };
-    Ok(Ok(u32::try_from(agents + users + nodes).unwrap_or(u32::MAX)))
+    Ok(u32::try_from(agents + users + nodes).unwrap_or(u32::MAX))
 }

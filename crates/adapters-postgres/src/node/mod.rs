@@ -8,8 +8,6 @@ mod lease;
 mod read;
 mod register;
 
-use std::convert::Infallible;
-
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -30,9 +28,7 @@ use crate::{PostgresStore, change};
 impl NodeRepository for PostgresStore {
     async fn enter(&self, node: NodeId, lease: Duration) -> Result<(), StoreError> {
         let given = (node, lease);
-        let done = self.change_quietly(given, |db, (node, lease)| lease::enter_on(db, *node, *lease).boxed());
-        let Ok(()) = done.await?;
-        Ok(())
+        self.alter_quietly(given, |db, (node, lease)| lease::enter_on(db, *node, *lease).boxed()).await
     }
 
     async fn renew(&self, node: NodeId, lease: Duration) -> Result<bool, StoreError> {
@@ -41,9 +37,7 @@ impl NodeRepository for PostgresStore {
 
     async fn leave(&self, node: NodeId, grace: Duration) -> Result<(), StoreError> {
         let given = (node, grace);
-        let done = self.change_quietly(given, |db, (node, grace)| lease::leave_on(db, *node, *grace).boxed());
-        let Ok(()) = done.await?;
-        Ok(())
+        self.alter_quietly(given, |db, (node, grace)| lease::leave_on(db, *node, *grace).boxed()).await
     }
 
     async fn clear(&self, by: NodeId, holding: Duration) -> Result<u32, StoreError> {
@@ -52,19 +46,14 @@ impl NodeRepository for PostgresStore {
             return Ok(0);
         }
         let given = (by, holding);
-        let cleared =
-            self.change_quietly(given, |db, (by, holding)| lease::clear_on(db, *by, *holding).boxed());
-        let Ok(cleared) = cleared.await?;
-        Ok(cleared)
+        self.alter_quietly(given, |db, (by, holding)| lease::clear_on(db, *by, *holding).boxed()).await
     }
 
     async fn erase_cleared(&self, limit: u32) -> Result<u32, StoreError> {
         if !self.query((), |db, ()| lease::is_one_cleared_on(db).boxed()).await? {
             return Ok(0);
         }
-        let erased = self.change_quietly(limit, |db, limit| lease::erase_on(db, *limit).boxed());
-        let Ok(erased) = erased.await?;
-        Ok(erased)
+        self.alter_quietly(limit, |db, limit| lease::erase_on(db, *limit).boxed()).await
     }
 
     async fn register(
@@ -74,11 +63,10 @@ impl NodeRepository for PostgresStore {
         claims: Vec<AgentClaim>,
     ) -> Result<Registered, StoreError> {
         let given = (node, changes, claims);
-        let done = self.change_quietly(given, |db, (node, changes, claims)| {
+        self.alter_quietly(given, |db, (node, changes, claims)| {
             register::register_on(db, *node, changes, claims).boxed()
-        });
-        let Ok(registered) = done.await?;
-        Ok(registered)
+        })
+        .await
     }
 
     async fn whereabouts(&self, of: Vec<ParticipantId>) -> Result<Vec<Connected>, StoreError> {
@@ -103,10 +91,7 @@ impl NodeRepository for PostgresStore {
 
     async fn record_event_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError> {
         let lost = Change::EventsLost { by, since };
-        let done =
-            self.change_quietly((lost, since), |db, (lost, since)| record_loss_on(db, *lost, *since).boxed());
-        let Ok(()) = done.await?;
-        Ok(())
+        self.alter_quietly((lost, since), |db, (lost, since)| record_loss_on(db, *lost, *since).boxed()).await
     }
 
     async fn entrants(&self, after: EntrantPosition, limit: u32) -> Result<Vec<Entrant>, StoreError> {
@@ -114,7 +99,7 @@ impl NodeRepository for PostgresStore {
     }
 }
 
-async fn record_loss_on(db: &Db, change: Change, now: Timestamp) -> Result<Result<(), Infallible>, Fault> {
+async fn record_loss_on(db: &Db, change: Change, now: Timestamp) -> Result<(), Fault> {
     change::append_on(db, [change], now).await?;
-    Ok(Ok(()))
+    Ok(())
 }

@@ -1,7 +1,5 @@
 //! The changes that a node writes: connections, disconnections, and claims of its sockets.
 
-use std::convert::Infallible;
-
 use std::collections::HashMap;
 
 use diesel::sql_types::{Array, BigInt, Bool, Text, Uuid as SqlUuid};
@@ -69,11 +67,11 @@ pub(super) async fn register_on(
     node: NodeId,
     changes: &[PresenceChange],
     claims: &[AgentClaim],
-) -> Result<Result<Registered, Infallible>, Fault> {
+) -> Result<Registered, Fault> {
     alone_on(db).await?;
     let is_node = statement::<Bool>(IS_NODE).bind::<SqlUuid, _>(node.uuid());
     if !is_node.get_result::<bool>(&mut db).await? {
-        return Ok(Ok(Registered::Cleared));
+        return Ok(Registered::Cleared);
     }
     let moved = record_presence(db, node, changes).await?;
     let decided = decide_on(db, node, claims).await?;
@@ -89,7 +87,7 @@ pub(super) async fn register_on(
     let answers = decided.into_iter().map(|granted| if granted { numbers.next() } else { None });
     let answers = answers.collect::<Vec<Granted>>();
     take_on(db, node, claims, &answers).await?;
-    Ok(Ok(Registered::Done(answers)))
+    Ok(Registered::Done(answers))
 }
 
 /// Writes the changes; returns the users and agents whose connections have changed.

@@ -1,7 +1,5 @@
 //! Writing plans and their assignments.
 
-use std::convert::Infallible;
-
 use std::collections::HashSet;
 
 use diesel::dsl::{exists, select};
@@ -34,7 +32,7 @@ pub(super) async fn configure_on(
     mut db: &Db,
     configured: &[Plan],
     now: Timestamp,
-) -> Result<Result<Vec<PlanName>, Infallible>, Fault> {
+) -> Result<Vec<PlanName>, Fault> {
     lock::names_on(db).await?;
     let names = configured.iter().map(|plan| plan.name.as_str().to_owned()).collect::<Vec<_>>();
     lock::organizations_with_on(db, &narrowed_on(db, configured).await?).await?;
@@ -52,7 +50,7 @@ pub(super) async fn configure_on(
     let left = plans::table.filter(plans::name.ne_all(names)).order(plans::name).select(plans::name);
     let left = left.load::<String>(&mut db).await?;
     change::append_on(db, [Change::PlansConfigured], now).await?;
-    Ok(Ok(left.into_iter().map(PlanName::from_stored).collect()))
+    Ok(left.into_iter().map(PlanName::from_stored).collect())
 }
 
 /// The plans whose limits change for existing organizations; waits for concurrent additions.

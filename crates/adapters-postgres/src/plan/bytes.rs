@@ -1,7 +1,5 @@
 //! The bytes that organizations store.
 
-use std::convert::Infallible;
-
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Nullable, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -54,7 +52,7 @@ pub(super) async fn noted_on(mut db: &Db) -> Result<Vec<(Uuid, i64)>, Fault> {
 }
 
 /// Stores the sums.
-pub(super) async fn note_on(mut db: &Db, sums: &[Sum]) -> Result<Result<(), Infallible>, Fault> {
+pub(super) async fn note_on(mut db: &Db, sums: &[Sum]) -> Result<(), Fault> {
     let (ids, bytes) = sums.iter().copied().unzip::<_, _, Vec<_>, Vec<_>>();
     statement::<()>(NOTE)
         .bind::<Array<SqlUuid>, _>(ids.clone())
@@ -62,5 +60,5 @@ pub(super) async fn note_on(mut db: &Db, sums: &[Sum]) -> Result<Result<(), Infa
         .bind::<Array<BigInt>, _>(bytes)
         .execute(&mut db)
         .await?;
-    Ok(Ok(()))
+    Ok(())
 }

@@ -7,8 +7,6 @@ pub(crate) mod quota;
 #[path = "../../../sql-rows/plan.rs"]
 pub(crate) mod row;
 
-use std::convert::Infallible;
-
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -28,9 +26,7 @@ use crate::PostgresStore;
 impl PlanRepository for PostgresStore {
     async fn configure(&self, plans: Vec<Plan>, now: Timestamp) -> Result<Vec<PlanName>, StoreError> {
         let given = (plans, now);
-        let done =
-            self.change(given, |db, (plans, now)| assign::configure_on(db, plans, *now).boxed(), |_| ());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter(given, |db, (plans, now)| assign::configure_on(db, plans, *now).boxed()).await
     }
 
     async fn plans(&self) -> Result<Vec<PlanInUse>, StoreError> {
@@ -71,8 +67,7 @@ impl PlanRepository for PostgresStore {
             noted != *bytes
         });
         if !sums.is_empty() {
-            let done = self.change_quietly(sums, |db, sums| bytes::note_on(db, sums).boxed());
-            let Ok(()) = done.await?;
+            self.alter_quietly(sums, |db, sums| bytes::note_on(db, sums).boxed()).await?;
         }
         Ok(all)
     }

@@ -3,8 +3,6 @@
 #[path = "../../../sql-rows/push.rs"]
 mod row;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
@@ -48,8 +46,7 @@ impl PushRepository for PostgresStore {
     }
 
     async fn remove_push_config(&self, command: RemovePushConfig) -> Result<bool, StoreError> {
-        let removed = self.change_quietly(command, |db, command| remove_on(db, command).boxed()).await;
-        removed.map(|Ok(removed)| removed)
+        self.alter_quietly(command, |db, command| remove_on(db, command).boxed()).await
     }
 
     async fn count_push_configs(&self, user: UserId) -> Result<u64, StoreError> {
@@ -79,8 +76,7 @@ impl PushRepository for PostgresStore {
         id: PushConfigId,
         now: Timestamp,
     ) -> Result<Option<PushConfig>, StoreError> {
-        let taken = self.change_quietly((id, now), |db, (id, now)| take_on(db, *id, *now).boxed()).await;
-        taken.map(|Ok(taken)| taken)
+        self.alter_quietly((id, now), |db, (id, now)| take_on(db, *id, *now).boxed()).await
     }
 
     async fn step_push_config(
@@ -90,9 +86,7 @@ impl PushRepository for PostgresStore {
         now: Timestamp,
     ) -> Result<Option<SettledPush>, StoreError> {
         let given = (lease, step, now);
-        let stepped =
-            self.change_quietly(given, |db, (lease, step, now)| step_on(db, *lease, step, *now).boxed());
-        stepped.await.map(|Ok(stepped)| stepped)
+        self.alter_quietly(given, |db, (lease, step, now)| step_on(db, *lease, step, *now).boxed()).await
     }
 }
 
@@ -157,17 +151,17 @@ async fn save_on(mut db: &Db, config: &PushConfig) -> Result<usize, Fault> {
     Ok(diesel::update(push_configs::table.find(row.id)).set(&row).execute(&mut db).await?)
 }
 
-async fn remove_on(mut db: &Db, command: &RemovePushConfig) -> Result<Result<bool, Infallible>, Fault> {
+async fn remove_on(mut db: &Db, command: &RemovePushConfig) -> Result<bool, Fault> {
     let of_task = of_task_on(db, command.task, command.caller).await?;
     let Some(config) = of_task.into_iter().find(|config| config.name == command.name) else {
-        return Ok(Ok(false));
+        return Ok(false);
     };
     let removed = diesel::delete(push_configs::table.find(config.id.uuid())).execute(&mut db).await?;
     if removed == 0 {
-        return Ok(Ok(false));
+        return Ok(false);
     }
     audit::append_on(db, [AuditEntry::push_removed(command, config.user)]).await?;
-    Ok(Ok(true))
+    Ok(true)
 }
 
 async fn chats_on(mut db: &Db) -> Result<Vec<ChatId>, Fault> {
@@ -207,21 +201,17 @@ async fn locked_on(mut db: &Db, id: PushConfigId) -> Result<Option<PushConfig>, 
     found.first(&mut db).await.optional()?.map(PushConfigRow::into_config).transpose()
 }
 
-async fn take_on(
-    db: &Db,
-    id: PushConfigId,
-    now: Timestamp,
-) -> Result<Result<Option<PushConfig>, Infallible>, Fault> {
+async fn take_on(db: &Db, id: PushConfigId, now: Timestamp) -> Result<Option<PushConfig>, Fault> {
     let Some(mut config) = locked_on(db, id).await?.filter(|config| config.is_due(now)) else {
-        return Ok(Ok(None));
+        return Ok(None);
     };
     if !is_valid_on(db, config.credential, now).await? {
         end_on(db, &config, PushRemoval::Revoked, now).await?;
-        return Ok(Ok(None));
+        return Ok(None);
     }
     config.begin(now);
     save_on(db, &config).await?;
-    Ok(Ok(Some(config)))
+    Ok(Some(config))
 }
 
 /// Whether the key is neither revoked nor expired, and the session has not ended.
@@ -253,9 +243,9 @@ async fn step_on(
     lease: PushLease,
     step: &PushStep,
     now: Timestamp,
-) -> Result<Result<Option<SettledPush>, Infallible>, Fault> {
+) -> Result<Option<SettledPush>, Fault> {
     let Some(mut config) = locked_on(db, lease.config).await?.filter(|config| lease.holds(config)) else {
-        return Ok(Ok(None));
+        return Ok(None);
     };
     // The next notification would follow.
     let is_revoked =
@@ -265,7 +255,7 @@ async fn step_on(
         Some(reason) => end_on(db, &config, reason, now).await?,
         None => _ = save_on(db, &config).await?,
     }
-    Ok(Ok(Some(SettledPush { config, removed })))
+    Ok(Some(SettledPush { config, removed }))
 }
 
 /// Removes the configurations of a user or an agent, and those of tasks at the agent.

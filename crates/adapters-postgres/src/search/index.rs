@@ -4,7 +4,6 @@
 //! them, until its end: in between, the other sees what the first has committed. Sending a message takes no such lock.
 
 use std::collections::HashSet;
-use std::convert::Infallible;
 
 use diesel::OptionalExtension;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Text, Uuid as SqlUuid};
@@ -29,11 +28,7 @@ const ROOMS_AT_ONCE: i64 = 1_000;
 /// The number of entries that are erased at once.
 const ERASED_AT_ONCE: i64 = 500;
 
-pub(super) async fn index_on(
-    mut db: &Db,
-    rooms: &[ChatId],
-    most: usize,
-) -> Result<Result<IndexStep, Infallible>, Fault> {
+pub(super) async fn index_on(mut db: &Db, rooms: &[ChatId], most: usize) -> Result<IndexStep, Fault> {
     let mut batch = IndexBatch::up_to(most);
     for room in rooms {
         let wanted = batch.wanted();
@@ -65,7 +60,7 @@ pub(super) async fn index_on(
         .execute(&mut db)
         .await?;
     }
-    Ok(Ok(batch.step()))
+    Ok(batch.step())
 }
 
 /// How far a room is indexed.
@@ -265,8 +260,8 @@ pub(super) async fn closed_room_on(mut db: &Db) -> Result<Option<Uuid>, Fault> {
 }
 
 /// Erases some entries of a deleted chat; returns whether some may be left.
-pub(super) async fn erase_some_on(mut db: &Db) -> Result<Result<bool, Infallible>, Fault> {
-    let Some(room) = closed_room_on(db).await? else { return Ok(Ok(false)) };
+pub(super) async fn erase_some_on(mut db: &Db) -> Result<bool, Fault> {
+    let Some(room) = closed_room_on(db).await? else { return Ok(false) };
     lock_on(db, vec![room]).await?;
     let erased = statement::<()>(
         "DELETE FROM search_texts WHERE ctid = ANY(ARRAY(\
@@ -277,7 +272,7 @@ pub(super) async fn erase_some_on(mut db: &Db) -> Result<Result<bool, Infallible
         let done = statement::<()>("DELETE FROM search_rooms WHERE chat_id = ? AND indexed_sequence <= 0");
         done.bind::<SqlUuid, _>(room).execute(&mut db).await?;
     }
-    Ok(Ok(true))
+    Ok(true)
 }
 
 pub(super) async fn behind_on(mut db: &Db, after: Option<ChatId>) -> Result<RoomsBehind, Fault> {

@@ -9,8 +9,6 @@ mod index;
 mod row;
 mod span;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use domain::id::ChatId;
 use domain::page::Page;
@@ -33,8 +31,7 @@ impl SearchRepository for PostgresStore {
 
     async fn index_rooms(&self, rooms: Vec<ChatId>, most: usize) -> Result<IndexStep, StoreError> {
         let given = (rooms, most);
-        let done = self.change_quietly(given, |db, (rooms, most)| index::index_on(db, rooms, *most).boxed());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter_quietly(given, |db, (rooms, most)| index::index_on(db, rooms, *most).boxed()).await
     }
 
     async fn rooms_behind(&self, after: Option<ChatId>) -> Result<RoomsBehind, StoreError> {
@@ -45,7 +42,6 @@ impl SearchRepository for PostgresStore {
         if self.query((), |db, ()| index::closed_room_on(db).boxed()).await?.is_none() {
             return Ok(false);
         }
-        let done = self.change_quietly((), |db, ()| index::erase_some_on(db).boxed());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.alter_quietly((), |db, ()| index::erase_some_on(db).boxed()).await
     }
 }

@@ -3,7 +3,6 @@
 //! A change locks the people of the organization first, so that the authority stays valid, and then the webhook and its
 //! delivery. A sender locks the webhook first.
 
-use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
@@ -91,16 +90,14 @@ impl OrganizationWebhookRepository for PostgresStore {
     }
 
     async fn take_event(&self, command: TakeEvent) -> Result<TakenEvent, StoreError> {
-        let taken = self.change_quietly(command, |db, command| take_on(db, *command).boxed()).await;
-        taken.map(|Ok(taken)| taken)
+        self.alter_quietly(command, |db, command| take_on(db, *command).boxed()).await
     }
 
     async fn settle_event(
         &self,
         command: SettleDelivery,
     ) -> Result<Option<Settled<EventDelivery>>, StoreError> {
-        let settled = self.change_quietly(command, |db, command| settle_on(db, command).boxed()).await;
-        settled.map(|Ok(settled)| settled)
+        self.alter_quietly(command, |db, command| settle_on(db, command).boxed()).await
     }
 }
 
@@ -278,18 +275,18 @@ async fn with_events_on(
     Ok(found.into_iter().map(OrganizationId::new).collect())
 }
 
-async fn take_on(mut db: &Db, command: TakeEvent) -> Result<Result<TakenEvent, Infallible>, Fault> {
+async fn take_on(mut db: &Db, command: TakeEvent) -> Result<TakenEvent, Fault> {
     let TakeEvent { organization, now } = command;
     let hook = locked_hook_on(db, organization).await?.filter(|hook| hook.webhook.disabled.is_none());
-    let Some(mut hook) = hook else { return Ok(Ok(TakenEvent::Nothing)) };
+    let Some(mut hook) = hook else { return Ok(TakenEvent::Nothing) };
     let mut sent = if let Some(mut begun) = begun_on(db, organization).await? {
         match hook.resume(&begun, now) {
             Resumption::Send => begun,
-            Resumption::Wait(_) => return Ok(Ok(TakenEvent::Nothing)),
+            Resumption::Wait(_) => return Ok(TakenEvent::Nothing),
             Resumption::End(outcome) => {
                 begun.end(outcome, now);
                 save_on(db, &begun).await?;
-                return Ok(Ok(TakenEvent::Passed));
+                return Ok(TakenEvent::Passed);
             }
         }
     } else {
@@ -301,7 +298,7 @@ async fn take_on(mut db: &Db, command: TakeEvent) -> Result<Result<TakenEvent, I
         }
         let Some(next) = next else {
             let has_passed = has_more && hook.seen != seen;
-            return Ok(Ok(if has_passed { TakenEvent::Passed } else { TakenEvent::Nothing }));
+            return Ok(if has_passed { TakenEvent::Passed } else { TakenEvent::Nothing });
         };
         diesel::insert_into(organization_webhook_deliveries::table)
             .values(EventDeliveryRow::of(&next))
@@ -312,13 +309,10 @@ async fn take_on(mut db: &Db, command: TakeEvent) -> Result<Result<TakenEvent, I
     let record = audit::record_on(db, sent.id.uuid()).await?;
     sent.begin(now);
     save_on(db, &sent).await?;
-    Ok(Ok(TakenEvent::Send(Box::new(DueEvent { delivery: sent, record, webhook: hook.webhook }))))
+    Ok(TakenEvent::Send(Box::new(DueEvent { delivery: sent, record, webhook: hook.webhook })))
 }
 
-async fn settle_on(
-    mut db: &Db,
-    command: &SettleDelivery,
-) -> Result<Result<Option<Settled<EventDelivery>>, Infallible>, Fault> {
+async fn settle_on(mut db: &Db, command: &SettleDelivery) -> Result<Option<Settled<EventDelivery>>, Fault> {
     let lease = command.lease;
     let organization = organization_webhook_deliveries::table
         .find(lease.delivery.uuid())
@@ -326,11 +320,11 @@ async fn settle_on(
         .first::<Uuid>(&mut db)
         .await
         .optional()?;
-    let Some(organization) = organization.map(OrganizationId::new) else { return Ok(Ok(None)) };
+    let Some(organization) = organization.map(OrganizationId::new) else { return Ok(None) };
     let before = locked_hook_on(db, organization).await?;
     let found = locked_on(db, lease.delivery).await?;
     let found = found.filter(|sent| sent.leased_until.is_some() && sent.attempts == lease.attempt);
-    let Some(mut delivery) = found else { return Ok(Ok(None)) };
+    let Some(mut delivery) = found else { return Ok(None) };
     let mut hook = before.clone();
     let notice = command.apply_to_event(&mut delivery, hook.as_mut().map(|hook| &mut hook.webhook));
     save_on(db, &delivery).await?;
@@ -342,5 +336,5 @@ async fn settle_on(
         audit::append_on(db, [entry]).await?;
         change::append_on(db, [Change::OrganizationWebhookChanged(organization)], command.now).await?;
     }
-    Ok(Ok(Some(Settled { delivery, notice })))
+    Ok(Some(Settled { delivery, notice }))
 }

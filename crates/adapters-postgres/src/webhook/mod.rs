@@ -79,8 +79,7 @@ impl WebhookRepository for PostgresStore {
     }
 
     async fn take_delivery(&self, command: TakeDelivery) -> Result<Taken, StoreError> {
-        let taken = self.change_quietly(command, |db, command| send::take_on(db, command).boxed()).await;
-        taken.map(|Ok(taken)| taken)
+        self.alter_quietly(command, |db, command| send::take_on(db, command).boxed()).await
     }
 
     async fn renew_leases(&self, leases: Vec<Lease>, until: Timestamp) -> Result<(), StoreError> {
@@ -88,8 +87,7 @@ impl WebhookRepository for PostgresStore {
     }
 
     async fn settle_delivery(&self, command: SettleDelivery) -> Result<Option<Settled>, StoreError> {
-        let settled = self.change_quietly(command, |db, command| send::settle_on(db, command).boxed()).await;
-        settled.map(|Ok(settled)| settled)
+        self.alter_quietly(command, |db, command| send::settle_on(db, command).boxed()).await
     }
 
     async fn webhook_backlog(&self) -> Result<Backlog, StoreError> {

@@ -1,6 +1,5 @@
 //! What senders do.
 
-use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use diesel::prelude::*;
@@ -71,39 +70,39 @@ pub(super) async fn rooms_on(
     Ok(found.into_iter().map(room).collect())
 }
 
-pub(super) async fn take_on(mut db: &Db, command: &TakeDelivery) -> Result<Result<Taken, Infallible>, Fault> {
+pub(super) async fn take_on(mut db: &Db, command: &TakeDelivery) -> Result<Taken, Fault> {
     let WebhookRoom { agent, chat } = command.room;
     let begun = unfinished_on(db, agent, chat).await?;
     // Read after the lock: a request is sent as the owner's last change says.
     let webhook = webhook_on(db, agent).await?.filter(|webhook| webhook.disabled.is_none());
-    let Some(webhook) = webhook else { return Ok(Ok(Taken::Nothing)) };
+    let Some(webhook) = webhook else { return Ok(Taken::Nothing) };
     if begun.as_ref().is_some_and(|begun| begun.is_leased(command.now)) {
-        return Ok(Ok(Taken::Nothing));
+        return Ok(Taken::Nothing);
     }
     let Some(membership) = membership_on(db, ParticipantId::Agent(agent), chat).await? else {
         if let Some(begun) = begun {
             diesel::delete(webhook_deliveries::table.find(begun.id.uuid())).execute(&mut db).await?;
         }
-        return Ok(Ok(Taken::Nothing));
+        return Ok(Taken::Nothing);
     };
     if membership.state.is_halted() || !is_enabled_on(db, agent).await? {
         if let Some(begun) = begun {
             save_delivery_on(db, &command.put_off(begun)).await?;
         }
-        return Ok(Ok(Taken::Nothing));
+        return Ok(Taken::Nothing);
     }
-    let Some(begun) = begun else { return take_new_on(db, command).await.map(Ok) };
+    let Some(begun) = begun else { return take_new_on(db, command).await };
     let message = message_on(db, agent, chat, begun.sequence).await?;
     let earliest = oldest_unsent_on(db, agent, chat).await?;
     if earliest.is_some_and(|earliest| earliest < begun.sequence)
         && command.gives_way(&begun, message.as_ref())
         && statement::<()>(ERASE_FOR_EARLIER).bind::<SqlUuid, _>(begun.id.uuid()).execute(&mut db).await? > 0
     {
-        return Ok(Ok(Taken::Ended));
+        return Ok(Taken::Ended);
     }
     let (sent, taken) = command.decide(begun, message, webhook);
     save_delivery_on(db, &sent).await?;
-    Ok(Ok(taken))
+    Ok(taken)
 }
 
 /// Takes a delivery of the oldest message that has none. The webhook is locked, so that another sender that does the same,
@@ -177,10 +176,7 @@ fn attempt(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
-pub(super) async fn settle_on(
-    mut db: &Db,
-    command: &SettleDelivery,
-) -> Result<Result<Option<Settled>, Infallible>, Fault> {
+pub(super) async fn settle_on(mut db: &Db, command: &SettleDelivery) -> Result<Option<Settled>, Fault> {
     let lease = command.lease;
     let agent = webhook_deliveries::table
         .find(lease.delivery.uuid())
@@ -188,7 +184,7 @@ pub(super) async fn settle_on(
         .first::<Uuid>(&mut db)
         .await
         .optional()?;
-    let Some(agent) = agent.map(AgentId::new) else { return Ok(Ok(None)) };
+    let Some(agent) = agent.map(AgentId::new) else { return Ok(None) };
     let before = locked_webhook_on(db, agent).await?;
     let found = webhook_deliveries::table
         .find(lease.delivery.uuid())
@@ -202,7 +198,7 @@ pub(super) async fn settle_on(
         .transpose()?
         .filter(|sent: &WebhookDelivery| sent.leased_until.is_some() && sent.attempts == lease.attempt)
     else {
-        return Ok(Ok(None));
+        return Ok(None);
     };
     let message = message_on(db, agent, delivery.chat, delivery.sequence).await?;
     let mut webhook = before.clone();
@@ -215,7 +211,7 @@ pub(super) async fn settle_on(
         audit::append_on(db, [AuditEntry::webhook_disabled(agent, reason, command.now)]).await?;
         change::append_on(db, [Change::WebhookChanged(agent)], command.now).await?;
     }
-    Ok(Ok(Some(Settled { delivery, notice })))
+    Ok(Some(Settled { delivery, notice }))
 }
 
 pub(super) async fn backlog_on(mut db: &Db) -> Result<Backlog, Fault> {

@@ -1,7 +1,5 @@
 //! Accounts for operators.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -58,9 +56,7 @@ impl AdministrationRepository for SqliteStore {
     }
 
     async fn set_disabled(&self, command: SetDisabled) -> Result<SetDisabledOutcome, StoreError> {
-        let work = move |connection: &mut SqliteConnection| set_disabled_on(connection, command).map(Ok);
-        let done: Result<SetDisabledOutcome, Infallible> = self.change(work, |_| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| set_disabled_on(connection, command)).await
     }
 
     async fn delete_user(

@@ -1,7 +1,5 @@
 //! The store of API keys.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
@@ -26,9 +24,7 @@ impl KeyRepository for SqliteStore {
     }
 
     async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| keys::note_uses_on(connection, &uses).map(Ok);
-        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| keys::note_uses_on(connection, &uses)).await
     }
 
     async fn list_keys(
@@ -53,9 +49,11 @@ impl KeyRepository for SqliteStore {
         command: RevokeKeys,
         on_commit: OnCommit<Vec<KeyRecord>>,
     ) -> Result<Vec<KeyRecord>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| keys::revoke_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, |revoked| on_commit.run(revoked)).await?;
-        done.map_err(|never| match never {})
+        self.alter_announced(
+            move |connection| keys::revoke_on(connection, &command),
+            |revoked| on_commit.run(revoked),
+        )
+        .await
     }
 
     async fn rotate_key(

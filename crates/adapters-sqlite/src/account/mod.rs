@@ -18,8 +18,6 @@ pub(crate) mod row;
 mod tests;
 mod update;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
@@ -79,9 +77,7 @@ impl AgentRepository for SqliteStore {
     }
 
     async fn note_disconnects(&self, ended: Vec<Disconnect>) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| disconnects::note_on(connection, &ended).map(Ok);
-        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| disconnects::note_on(connection, &ended)).await
     }
 
     async fn list_connections(&self, agent: AgentId) -> Result<Vec<Connection>, StoreError> {
@@ -89,9 +85,7 @@ impl AgentRepository for SqliteStore {
     }
 
     async fn note_doors(&self, uses: Vec<DoorUse>) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| doors::note_on(connection, &uses).map(Ok);
-        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| doors::note_on(connection, &uses)).await
     }
 
     async fn list_doors(&self, agents: Vec<AgentId>) -> Result<Vec<DoorUse>, StoreError> {
@@ -129,10 +123,7 @@ impl AgentRepository for SqliteStore {
     }
 
     async fn erase_work(&self, limit: u32) -> Result<bool, StoreError> {
-        let work =
-            move |connection: &mut SqliteConnection| delete_agent::erase_work_on(connection, limit).map(Ok);
-        let done: Result<bool, Infallible> = self.change(work, |_| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| delete_agent::erase_work_on(connection, limit)).await
     }
 
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError> {

@@ -1,6 +1,5 @@
 //! Revoked keys and deleted agents: no port changes them yet, so the rows are marked by hand.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use diesel::connection::SimpleConnection;
@@ -11,9 +10,7 @@ use testkit::{Stores, World};
 use crate::{Location, SqliteStore};
 
 async fn mark(store: &SqliteStore, statement: &'static str) {
-    let done = store
-        .change(move |connection| Ok(Ok::<_, Infallible>(connection.batch_execute(statement)?)), |()| ());
-    let Ok(()) = done.await.unwrap();
+    store.alter(move |connection| Ok(connection.batch_execute(statement)?)).await.unwrap();
 }
 
 #[tokio::test]

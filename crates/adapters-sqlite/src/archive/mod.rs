@@ -11,8 +11,6 @@ mod rules;
 mod snapshot;
 mod write;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use domain::archive::{ArchiveRepository, Row, Snapshot, Table, WriteRefused, Written};
 use domain::store::StoreError;
@@ -42,15 +40,11 @@ impl ArchiveRepository for SqliteStore {
     }
 
     async fn begin_import(&self, now: Timestamp) -> Result<(), StoreError> {
-        let marked: Result<(), Infallible> =
-            self.change(move |connection| mark::set_on(connection, now).map(Ok), |()| ()).await?;
-        marked.map_err(|never| match never {})
+        self.alter(move |connection| mark::set_on(connection, now)).await
     }
 
     async fn end_import(&self) -> Result<(), StoreError> {
-        let ended: Result<(), Infallible> =
-            self.change(|connection| mark::remove_on(connection).map(Ok), |()| ()).await?;
-        ended.map_err(|never| match never {})
+        self.alter(mark::remove_on).await
     }
 
     /// Does nothing: without statistics every statement uses its index. With statistics of small

@@ -6,8 +6,6 @@ mod read;
 #[path = "../../../sql-rows/board.rs"]
 mod row;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::board::{
@@ -99,9 +97,7 @@ impl BoardRepository for SqliteStore {
     }
 
     async fn erase_deleted(&self, limit: u32) -> Result<bool, StoreError> {
-        let work = move |connection: &mut SqliteConnection| drop::erase_deleted_on(connection, limit).map(Ok);
-        let done: Result<bool, Infallible> = self.change(work, |_| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| drop::erase_deleted_on(connection, limit)).await
     }
 
     async fn shown(&self, chats: Vec<ChatId>) -> Result<Vec<ShownChat>, StoreError> {

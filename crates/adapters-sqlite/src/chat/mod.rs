@@ -15,8 +15,6 @@ pub(crate) mod rename;
 pub(crate) mod row;
 mod set_participant_role;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 
@@ -113,10 +111,11 @@ impl ChatRepository for SqliteStore {
         reader: UserId,
         on_commit: OnCommit<MarkedRooms>,
     ) -> Result<MarkedRooms, StoreError> {
-        let work = move |connection: &mut SqliteConnection| {
-            mark_read::mark_all_read_on(connection, reader).map(Ok::<_, Infallible>)
-        };
-        self.change(work, |marked| on_commit.run(marked)).await.map(|Ok(marked)| marked)
+        self.alter_announced(
+            move |connection| mark_read::mark_all_read_on(connection, reader),
+            |marked| on_commit.run(marked),
+        )
+        .await
     }
 
     async fn delete(
@@ -185,10 +184,7 @@ impl ParticipantRepository for SqliteStore {
     }
 
     async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| {
-            activate_on(connection, ParticipantId::Agent(agent), chat).map(Ok::<_, std::convert::Infallible>)
-        };
-        self.change(work, |()| ()).await.map(|_| ())
+        self.alter(move |connection| activate_on(connection, ParticipantId::Agent(agent), chat)).await
     }
 }
 

@@ -10,8 +10,6 @@ mod remove;
 mod row;
 mod send;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::caller::Caller;
@@ -64,11 +62,11 @@ impl ContactRepository for SqliteStore {
         limit: u32,
         on_commit: OnCommit<Vec<ContactRequest>>,
     ) -> Result<Vec<ContactRequest>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| {
-            expire::expire_on(connection, expired_until, limit).map(Ok::<_, Infallible>)
-        };
-        let expired = self.change(work, |expired| on_commit.run(expired)).await?;
-        expired.map_err(|never| match never {})
+        self.alter_announced(
+            move |connection| expire::expire_on(connection, expired_until, limit),
+            |expired| on_commit.run(expired),
+        )
+        .await
     }
 
     async fn list_contacts(

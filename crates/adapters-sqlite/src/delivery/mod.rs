@@ -8,9 +8,6 @@ mod receipts;
 mod row;
 mod unacknowledged;
 
-use std::collections::HashMap;
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
@@ -23,6 +20,7 @@ use domain::message::Message;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
+use std::collections::HashMap;
 
 use crate::SqliteStore;
 
@@ -67,9 +65,7 @@ impl DeliveryRepository for SqliteStore {
     }
 
     async fn renew_claims(&self, command: RenewClaims) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| advance::renew_on(connection, &command).map(Ok);
-        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| advance::renew_on(connection, &command)).await
     }
 
     async fn mark_delivered(

@@ -5,8 +5,6 @@ mod keep;
 #[path = "../../../sql-rows/file.rs"]
 mod row;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use domain::file::{
     File, FileDigest, FileLimits, FileRepository, NewFile, StoreFileRefused, StoredBytes, StoredFile,
@@ -52,12 +50,7 @@ impl FileRepository for SqliteStore {
     }
 
     async fn forget_files(&self, files: Vec<FileId>, before: Timestamp) -> Result<(), StoreError> {
-        let forget = move |connection: &mut _| {
-            keep::forget_on(connection, &files, before)?;
-            Ok(Ok::<_, Infallible>(()))
-        };
-        let Ok(()) = self.change(forget, |()| ()).await?;
-        Ok(())
+        self.alter(move |connection| keep::forget_on(connection, &files, before)).await
     }
 
     async fn recorded_files(&self, files: Vec<FileId>) -> Result<Vec<FileId>, StoreError> {

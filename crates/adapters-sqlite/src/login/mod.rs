@@ -6,8 +6,6 @@ pub(crate) mod password;
 pub(crate) mod second_factor;
 pub(crate) mod session;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{KeyDigest, User};
@@ -25,22 +23,10 @@ use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 
 use crate::SqliteStore;
-use crate::error::Fault;
 use crate::organization::invitation;
 
 /// There is no password to change.
 struct Nothing;
-
-impl SqliteStore {
-    /// Makes a change that is never refused.
-    async fn always<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let done: Result<T, Infallible> = self.change(|connection| work(connection).map(Ok), |_| ()).await?;
-        done.map_err(|never| match never {})
-    }
-}
 
 #[async_trait]
 impl LoginRepository for SqliteStore {
@@ -49,7 +35,7 @@ impl LoginRepository for SqliteStore {
     }
 
     async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError> {
-        self.always(move |connection| password::rehash_on(connection, user, &old, &new)).await
+        self.alter(move |connection| password::rehash_on(connection, user, &old, &new)).await
     }
 
     async fn set_password(
@@ -64,7 +50,7 @@ impl LoginRepository for SqliteStore {
     }
 
     async fn issue_reset(&self, new: NewReset) -> Result<(), StoreError> {
-        self.always(move |connection| password::issue_reset_on(connection, &new)).await
+        self.alter(move |connection| password::issue_reset_on(connection, &new)).await
     }
 
     async fn find_reset(
@@ -103,7 +89,7 @@ impl IdentityRepository for SqliteStore {
     }
 
     async fn link_identity(&self, new: NewIdentity) -> Result<LinkOutcome, StoreError> {
-        self.always(move |connection| identity::link_on(connection, &new)).await
+        self.alter(move |connection| identity::link_on(connection, &new)).await
     }
 
     async fn unlink_identity(
@@ -112,7 +98,7 @@ impl IdentityRepository for SqliteStore {
         issuer: String,
         now: Timestamp,
     ) -> Result<Option<Identity>, StoreError> {
-        self.always(move |connection| identity::unlink_on(connection, user, &issuer, now)).await
+        self.alter(move |connection| identity::unlink_on(connection, user, &issuer, now)).await
     }
 }
 
@@ -123,7 +109,7 @@ impl SecondFactorRepository for SqliteStore {
     }
 
     async fn change_second_factor(&self, command: ChangeSecondFactor) -> Result<bool, StoreError> {
-        self.always(move |connection| second_factor::change_on(connection, &command)).await
+        self.alter(move |connection| second_factor::change_on(connection, &command)).await
     }
 }
 
@@ -143,11 +129,11 @@ impl PasskeyRepository for SqliteStore {
         proof: SecondProof,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        self.always(move |connection| second_factor::admit_on(connection, user, &proof, now)).await
+        self.alter(move |connection| second_factor::admit_on(connection, user, &proof, now)).await
     }
 
     async fn add_passkey(&self, new: NewPasskey) -> Result<AddPasskeyOutcome, StoreError> {
-        self.always(move |connection| passkey::add_on(connection, &new)).await
+        self.alter(move |connection| passkey::add_on(connection, &new)).await
     }
 
     async fn rename_passkey(
@@ -156,18 +142,18 @@ impl PasskeyRepository for SqliteStore {
         passkey: PasskeyId,
         name: PasskeyName,
     ) -> Result<Option<Passkey>, StoreError> {
-        self.always(move |connection| passkey::rename_on(connection, user, passkey, &name)).await
+        self.alter(move |connection| passkey::rename_on(connection, user, passkey, &name)).await
     }
 
     async fn remove_passkeys(&self, command: RemovePasskeys) -> Result<RemovePasskeyOutcome, StoreError> {
-        self.always(move |connection| passkey::remove_on(connection, &command)).await
+        self.alter(move |connection| passkey::remove_on(connection, &command)).await
     }
 }
 
 #[async_trait]
 impl SessionRepository for SqliteStore {
     async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError> {
-        self.always(move |connection| session::begin_on(connection, &new)).await
+        self.alter(move |connection| session::begin_on(connection, &new)).await
     }
 
     async fn refresh(
@@ -181,13 +167,11 @@ impl SessionRepository for SqliteStore {
                 on_commit.run(session);
             }
         };
-        let work = move |connection: &mut SqliteConnection| session::refresh_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, announce).await?;
-        done.map_err(|never| match never {})
+        self.alter_announced(move |connection| session::refresh_on(connection, &command), announce).await
     }
 
     async fn resume(&self, command: ResumeSession) -> Result<Option<RefreshedSession>, StoreError> {
-        self.always(move |connection| session::resume_on(connection, &command)).await
+        self.alter(move |connection| session::resume_on(connection, &command)).await
     }
 
     async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {
@@ -199,12 +183,14 @@ impl SessionRepository for SqliteStore {
         command: EndSessions,
         on_commit: OnCommit<Vec<SessionId>>,
     ) -> Result<Vec<SessionId>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| session::end_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, |ended| on_commit.run(ended)).await?;
-        done.map_err(|never| match never {})
+        self.alter_announced(
+            move |connection| session::end_on(connection, &command),
+            |ended| on_commit.run(ended),
+        )
+        .await
     }
 
     async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {
-        self.always(move |connection| session::forget_on(connection, now, limit)).await
+        self.alter(move |connection| session::forget_on(connection, now, limit)).await
     }
 }

@@ -72,7 +72,6 @@ pub(super) fn check_on(
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -96,15 +95,11 @@ mod tests {
         world.chats.rename(ann.caller, chat, changes).await.unwrap();
         let broken = world.send(ann.caller, chat, "broken", &[ParticipantId::Agent(bot.id)]).await.id;
         world.send(ann.caller, chat, "behind it", &[ParticipantId::Agent(bot.id)]).await;
-        let damage = store.change(
-            move |connection| {
-                let damaged = messages::table.find(row::bytes(broken.uuid()));
-                diesel::update(damaged).set(messages::mentions.eq("{")).execute(connection)?;
-                Ok(Ok::<_, Infallible>(()))
-            },
-            |()| (),
-        );
-        let Ok(()) = damage.await.unwrap();
+        let damage = store.alter(move |connection| {
+            let damaged = messages::table.find(row::bytes(broken.uuid()));
+            Ok(diesel::update(damaged).set(messages::mentions.eq("{")).execute(connection)?)
+        });
+        damage.await.unwrap();
         world.clock.advance(Duration::from_secs(2));
         let mut walk = DeadlineWalk::default();
         for missed in [1, 0] {

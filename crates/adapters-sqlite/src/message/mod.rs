@@ -18,8 +18,6 @@ mod surroundings;
 pub(crate) mod title;
 mod tree;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
@@ -69,16 +67,11 @@ impl MessageRepository for SqliteStore {
     }
 
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError> {
-        let work = move |connection: &mut SqliteConnection| retention::erase_old_on(connection, step).map(Ok);
-        let done: Result<ErasedOld, Infallible> = self.change(work, |_| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| retention::erase_old_on(connection, step)).await
     }
 
     async fn erase_texts(&self, step: EraseTexts) -> Result<ErasedTexts, StoreError> {
-        let work =
-            move |connection: &mut SqliteConnection| erase_texts::erase_texts_on(connection, step).map(Ok);
-        let done: Result<ErasedTexts, Infallible> = self.change(work, |_| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| erase_texts::erase_texts_on(connection, step)).await
     }
 
     async fn due_texts(
@@ -95,21 +88,19 @@ impl MessageRepository for SqliteStore {
         command: CheckDeadline,
         on_commit: OnCommit<DeadlineOutcome>,
     ) -> Result<DeadlineOutcome, StoreError> {
-        let work = move |connection: &mut SqliteConnection| deadline::check_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, |outcome| on_commit.run(outcome)).await?;
-        done.map_err(|never| match never {})
+        self.alter_announced(
+            move |connection| deadline::check_on(connection, &command),
+            |outcome| on_commit.run(outcome),
+        )
+        .await
     }
 
     async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| hold::check_tree_on(connection, command).map(Ok);
-        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| hold::check_tree_on(connection, command)).await
     }
 
     async fn check_pair(&self, command: CheckPair) -> Result<(), StoreError> {
-        let work = move |connection: &mut SqliteConnection| hold::check_pair_on(connection, command).map(Ok);
-        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| hold::check_pair_on(connection, command)).await
     }
 
     async fn due_holds(&self, limit: u32) -> Result<Vec<DueHold>, StoreError> {
@@ -121,9 +112,11 @@ impl MessageRepository for SqliteStore {
         command: NoticeHold,
         on_commit: OnCommit<NoticeOutcome>,
     ) -> Result<NoticeOutcome, StoreError> {
-        let work = move |connection: &mut SqliteConnection| hold::notice_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, |outcome| on_commit.run(outcome)).await?;
-        done.map_err(|never| match never {})
+        self.alter_announced(
+            move |connection| hold::notice_on(connection, &command),
+            |outcome| on_commit.run(outcome),
+        )
+        .await
     }
 
     async fn find_prior_result(&self, keyed: KeyedRequest) -> Result<PriorResult, StoreError> {

@@ -107,7 +107,6 @@ fn erase_attempts_on(connection: &mut SqliteConnection, records: &str) -> Result
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -133,9 +132,7 @@ mod tests {
              WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 12000) \
              SELECT agent_id, chat_id, sequence, number, 1, 1 FROM deliveries, numbers; \
              UPDATE deliveries SET current_attempt = 12001, started_at = 1, processed_at = 1";
-        let made =
-            store.change(move |connection| Ok(Ok::<_, Infallible>(connection.batch_execute(many)?)), |()| ());
-        let Ok(()) = made.await.unwrap();
+        store.alter(move |connection| Ok(connection.batch_execute(many)?)).await.unwrap();
         world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
         let mut walk = Retention::days(Ageing::Texts, 2);
         let mut erased = Vec::new();

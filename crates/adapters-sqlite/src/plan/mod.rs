@@ -7,10 +7,7 @@ pub(crate) mod quota;
 #[path = "../../../sql-rows/plan.rs"]
 pub(crate) mod row;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
-use diesel::sqlite::SqliteConnection;
 use domain::audit::Actor;
 use domain::plan::{
     AssignPlan, AssignRefused, Organization, OrganizationInUse, Plan, PlanInUse, PlanName, PlanRepository,
@@ -24,10 +21,7 @@ use crate::SqliteStore;
 #[async_trait]
 impl PlanRepository for SqliteStore {
     async fn configure(&self, plans: Vec<Plan>, now: Timestamp) -> Result<Vec<PlanName>, StoreError> {
-        let work =
-            move |connection: &mut SqliteConnection| assign::configure_on(connection, &plans, now).map(Ok);
-        let done: Result<Vec<PlanName>, Infallible> = self.change(work, |_| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| assign::configure_on(connection, &plans, now)).await
     }
 
     async fn plans(&self) -> Result<Vec<PlanInUse>, StoreError> {
@@ -53,8 +47,7 @@ impl PlanRepository for SqliteStore {
         let all = sums.iter().map(|sum| bytes_of(sum.counted)).sum();
         sums.retain(|sum| sum.counted != sum.noted);
         if !sums.is_empty() {
-            let work = move |connection: &mut SqliteConnection| bytes::note_on(connection, &sums).map(Ok);
-            let Ok(()) = self.change::<(), Infallible>(work, |()| ()).await?;
+            self.alter(move |connection| bytes::note_on(connection, &sums)).await?;
         }
         Ok(all)
     }

@@ -3,8 +3,6 @@
 #[path = "../../../sql-rows/push.rs"]
 mod row;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -45,7 +43,7 @@ impl PushRepository for SqliteStore {
     }
 
     async fn remove_push_config(&self, command: RemovePushConfig) -> Result<bool, StoreError> {
-        self.write(move |connection| remove_on(connection, &command)).await
+        self.alter(move |connection| remove_on(connection, &command)).await
     }
 
     async fn count_push_configs(&self, user: UserId) -> Result<u64, StoreError> {
@@ -62,7 +60,7 @@ impl PushRepository for SqliteStore {
     }
 
     async fn wake_push_configs(&self, chats: Vec<ChatId>, now: Timestamp) -> Result<(), StoreError> {
-        self.write(move |connection| wake_on(connection, &chats, now)).await
+        self.alter(move |connection| wake_on(connection, &chats, now)).await
     }
 
     async fn due_push_configs(
@@ -79,7 +77,7 @@ impl PushRepository for SqliteStore {
         id: PushConfigId,
         now: Timestamp,
     ) -> Result<Option<PushConfig>, StoreError> {
-        self.write(move |connection| take_on(connection, id, now)).await
+        self.alter(move |connection| take_on(connection, id, now)).await
     }
 
     async fn step_push_config(
@@ -88,18 +86,7 @@ impl PushRepository for SqliteStore {
         step: PushStep,
         now: Timestamp,
     ) -> Result<Option<SettledPush>, StoreError> {
-        self.write(move |connection| step_on(connection, lease, &step, now)).await
-    }
-}
-
-impl SqliteStore {
-    /// Runs a change that is not refused.
-    async fn write<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let change = move |connection: &mut SqliteConnection| work(connection).map(Ok::<_, Infallible>);
-        self.change(change, |_| ()).await.map(|Ok(done)| done)
+        self.alter(move |connection| step_on(connection, lease, &step, now)).await
     }
 }
 

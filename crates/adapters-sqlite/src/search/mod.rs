@@ -8,8 +8,6 @@ mod index;
 #[path = "../../../sql-rows/search.rs"]
 mod row;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::id::ChatId;
@@ -35,9 +33,7 @@ impl SearchRepository for SqliteStore {
     }
 
     async fn index_rooms(&self, rooms: Vec<ChatId>, most: usize) -> Result<IndexStep, StoreError> {
-        let work = move |connection: &mut SqliteConnection| index::index_on(connection, &rooms, most).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, |_| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(move |connection| index::index_on(connection, &rooms, most)).await
     }
 
     async fn rooms_behind(&self, after: Option<ChatId>) -> Result<RoomsBehind, StoreError> {
@@ -48,8 +44,6 @@ impl SearchRepository for SqliteStore {
         if !self.read(|connection| Ok(index::closed_room_on(connection)?.is_some())).await? {
             return Ok(false);
         }
-        let work = |connection: &mut SqliteConnection| index::erase_some_on(connection).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, |_| ()).await?;
-        done.map_err(|never| match never {})
+        self.alter(index::erase_some_on).await
     }
 }

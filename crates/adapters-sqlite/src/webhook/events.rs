@@ -1,6 +1,5 @@
 //! Webhooks of organizations.
 
-use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
@@ -103,18 +102,14 @@ impl OrganizationWebhookRepository for SqliteStore {
     }
 
     async fn take_event(&self, command: TakeEvent) -> Result<TakenEvent, StoreError> {
-        let take =
-            move |connection: &mut SqliteConnection| take_on(connection, command).map(Ok::<_, Infallible>);
-        self.change(take, |_| ()).await.map(|Ok(taken)| taken)
+        self.alter(move |connection| take_on(connection, command)).await
     }
 
     async fn settle_event(
         &self,
         command: SettleDelivery,
     ) -> Result<Option<Settled<EventDelivery>>, StoreError> {
-        let settle =
-            move |connection: &mut SqliteConnection| settle_on(connection, &command).map(Ok::<_, Infallible>);
-        self.change(settle, |_| ()).await.map(|Ok(settled)| settled)
+        self.alter(move |connection| settle_on(connection, &command)).await
     }
 }
 

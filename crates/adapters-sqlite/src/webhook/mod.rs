@@ -6,8 +6,6 @@ mod manage;
 mod row;
 mod send;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -74,24 +72,15 @@ impl WebhookRepository for SqliteStore {
     }
 
     async fn take_delivery(&self, command: TakeDelivery) -> Result<Taken, StoreError> {
-        let take = move |connection: &mut SqliteConnection| {
-            send::take_on(connection, &command).map(Ok::<_, Infallible>)
-        };
-        self.change(take, |_| ()).await.map(|Ok(taken)| taken)
+        self.alter(move |connection| send::take_on(connection, &command)).await
     }
 
     async fn renew_leases(&self, leases: Vec<Lease>, until: Timestamp) -> Result<(), StoreError> {
-        let renew = move |connection: &mut SqliteConnection| {
-            send::renew_on(connection, &leases, until).map(Ok::<_, Infallible>)
-        };
-        self.change(renew, |()| ()).await.map(|Ok(())| ())
+        self.alter(move |connection| send::renew_on(connection, &leases, until)).await
     }
 
     async fn settle_delivery(&self, command: SettleDelivery) -> Result<Option<Settled>, StoreError> {
-        let settle = move |connection: &mut SqliteConnection| {
-            send::settle_on(connection, &command).map(Ok::<_, Infallible>)
-        };
-        self.change(settle, |_| ()).await.map(|Ok(settled)| settled)
+        self.alter(move |connection| send::settle_on(connection, &command)).await
     }
 
     async fn webhook_backlog(&self) -> Result<Backlog, StoreError> {
@@ -108,10 +97,7 @@ impl WebhookRepository for SqliteStore {
     }
 
     async fn forget_webhook_deliveries(&self, ids: Vec<WebhookDeliveryId>) -> Result<(), StoreError> {
-        let forget = move |connection: &mut SqliteConnection| {
-            send::forget_on(connection, &ids).map(Ok::<_, Infallible>)
-        };
-        self.change(forget, |()| ()).await.map(|Ok(())| ())
+        self.alter(move |connection| send::forget_on(connection, &ids)).await
     }
 }
 

@@ -73,7 +73,7 @@ mod tests {
         let draining = tokio::time::timeout(Duration::from_millis(500), hub.drain(Duration::from_secs(2)));
         assert!(draining.await.is_err(), "it goes on");
         let early = notified();
-        assert!((1..=10).contains(&early), "{early}");
+        assert!((1..20).contains(&early), "{early}");
         hub.drain(Duration::from_millis(100)).await;
         assert_eq!(notified(), 20, "sockets that are still open are notified again");
     }
