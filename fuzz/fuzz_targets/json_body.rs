@@ -1,5 +1,5 @@
 //! Bodies of requests: what our reader accepts is JSON in which no object has a member twice, and nothing panics.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use http_wire::body::{EditMessageBody, SendMessageBody};
 use http_wire::strict_json::parse;
@@ -18,3 +18,6 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(parse::<EditMessageBody>(written.as_bytes()).is_ok(), edited);
     }
 });
+
+#[cfg(not(feature = "libfuzzer"))]
+fn main() {}

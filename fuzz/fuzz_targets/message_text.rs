@@ -1,5 +1,5 @@
 //! Texts with mentions: the stored text holds no marker but those of the message's own mentions.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use domain::id::{AgentId, ParticipantId};
 use domain::message::content::{MessageContent, stored_text};
@@ -31,3 +31,6 @@ fuzz_target!(|input: (String, Vec<(u8, String, String, bool)>)| {
         assert!(stored.to_lowercase().contains(&marker), "{stored:?} lacks {marker}");
     }
 });
+
+#[cfg(not(feature = "libfuzzer"))]
+fn main() {}

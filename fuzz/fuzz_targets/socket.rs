@@ -1,5 +1,5 @@
 //! Frames of a socket: whatever a client sends, nothing panics, and each answer is a frame.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::delivery::Claims;
@@ -73,3 +73,6 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(connection.topics().count() <= MAX_TOPICS, "more topics than allowed");
     }
 });
+
+#[cfg(not(feature = "libfuzzer"))]
+fn main() {}
