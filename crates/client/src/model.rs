@@ -62,6 +62,13 @@ pub struct Room {
     pub unread: Option<Unread>,
 }
 
+impl Room {
+    /// The number of texts to show as unread. If the user has muted the room, only mentions count.
+    pub fn unread(&self) -> u64 {
+        self.unread.as_ref().map_or(0, |it| if it.muted { it.mentions } else { it.count })
+    }
+}
+
 /// What a user has not read in a room.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 pub struct Unread {
@@ -70,7 +77,7 @@ pub struct Unread {
     /// How many of them mention the user, among the newest.
     #[serde(default)]
     pub mentions: u64,
-    /// Whether the user has muted the room. Then only mentions count.
+    /// Whether the user has muted the room.
     #[serde(default)]
     pub muted: bool,
 }
@@ -255,6 +262,16 @@ pub(crate) mod tests {
 
     pub(crate) fn message(value: Value) -> Message {
         serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_muted_room_counts_mentions_only() {
+        for (muted, expected) in [(false, 5), (true, 2)] {
+            let unread = Some(Unread { count: 5, mentions: 2, muted });
+            let (id, title, updated_at) = (String::new(), String::new(), String::new());
+            let room = Room { id, title, last_message_at: None, updated_at, unread };
+            assert_eq!(room.unread(), expected);
+        }
     }
 
     /// A text with this id, sequence, and time.

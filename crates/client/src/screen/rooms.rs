@@ -87,10 +87,9 @@ impl RoomsPane {
         } else {
             "  "
         };
-        let unread = room.unread.as_ref().map_or(0, |it| if it.muted { it.mentions } else { it.count });
-        let unread = match unread {
+        let unread = match room.unread() {
             0 => String::new(),
-            1..=UNREAD => format!(" {unread}"),
+            unread @ 1..=UNREAD => format!(" {unread}"),
             _ => format!(" {UNREAD}+"),
         };
         let time = format!(" {:>5}", self.time(room));

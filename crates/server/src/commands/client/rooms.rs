@@ -31,7 +31,7 @@ pub(super) async fn list(arguments: RoomsArguments) -> Result<(), Failure> {
     let mut rows = Rows::begin(list, &arguments.print)?;
     for room in rooms.iter().take(limit) {
         let (id, title) = (on_one_line(&room.id), on_one_line(&room.title));
-        let unread = room.unread.as_ref().map_or(0, |unread| unread.count);
+        let unread = room.unread();
         let sent_at = room.last_message_at.as_deref().and_then(Timestamp::parse);
         let json = json!({
             "id": id, "title": title, "unread": unread, "last_message_at": sent_at.map(|at| at.to_string()),
