@@ -288,7 +288,7 @@ async fn guesses_at_a_confirmation_count_like_log_ins() {
 async fn a_flood_of_wrong_passwords_is_not_hashed() {
     let port = free_port();
     let metrics = format!("127.0.0.1:{port}");
-    // What is hashed has the lowest priority, so on a busy machine it takes long.
+    // Hashing has the lowest priority, so on a busy machine it takes long.
     let server = Server::start_with(&[CHEAP, ("PARLANCE_METRICS_LISTEN", &metrics)]).await;
     let ann = server.user("ann");
     let login = format!("http://{}/api/v1/auth/login", server.address());

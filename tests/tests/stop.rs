@@ -234,9 +234,9 @@ async fn a_server_that_drains_answers_requests_and_sends_sockets_away_little_by_
     let took = server.ended().await;
     assert!(took < STOP, "{took:?}");
     let ends = ends.await.unwrap();
-    assert!(ends[ends.len() - 1] > Duration::from_secs(2), "{ends:?}");
+    assert!(ends[ends.len() - 1] > Duration::from_secs(5), "{ends:?}");
     let spread = ends[ends.len() - 1].saturating_sub(ends[0]);
-    assert!(spread > Duration::from_secs(1), "they are spread: {ends:?}");
+    assert!(spread > Duration::from_secs(3), "they are spread: {ends:?}");
     server.run().await;
     assert!(agents[0].next(&room).await.is_some());
 }

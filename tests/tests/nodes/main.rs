@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::Message;
 /// Within this what one server knows of sockets, all know.
 const SOON: Duration = Duration::from_secs(8);
 
-/// Within this a server that died is cleared; beside other tests, twice as much is allowed.
+/// Within this a server that died is cleared; while other tests run, twice as much is allowed.
 fn dead() -> Duration {
     Duration::from_secs(if is_full() { 15 } else { 30 })
 }

@@ -46,7 +46,7 @@ fn one_line(output: &Output) -> String {
     said[0].to_owned()
 }
 
-/// Measured by the quickest of three starts. Beside other tests, much more is allowed.
+/// Measured by the quickest of three starts. While other tests run, much more is allowed.
 #[tokio::test]
 async fn a_start_on_an_existing_store_is_quick() {
     let mut server = Server::start().await;
