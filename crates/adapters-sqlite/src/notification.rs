@@ -4,6 +4,8 @@
 mod row;
 mod waiting;
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -20,7 +22,6 @@ use domain::notification::{
 use domain::page::{Page, PageRequest, Position};
 use domain::store::StoreError;
 use domain::time::Timestamp;
-use std::collections::BTreeSet;
 
 use crate::SqliteStore;
 use crate::error::Fault;

@@ -8,6 +8,8 @@ mod receipts;
 mod row;
 mod unacknowledged;
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
@@ -20,7 +22,6 @@ use domain::message::Message;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
-use std::collections::HashMap;
 
 use crate::SqliteStore;
 
