@@ -1,4 +1,4 @@
-"""Prints ports on which nothing listens on the loopback address, each another one.
+"""Prints different ports on which nothing listens on the loopback address.
 
     free_ports.py NUMBER
 
@@ -20,4 +20,6 @@ for port in random.sample(range(30_000, 32_768), 100):
         continue
     found.append(port)
     kept.append(probe)
+if len(found) < int(sys.argv[1]):
+    sys.exit("free_ports.py: no free ports from 30000 to 32767")
 print(*found)
