@@ -2,7 +2,7 @@
 
 import { effect } from "@preact/signals";
 import { render, type ComponentChildren } from "preact";
-import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
 import { Dialog } from "./parts/Dialog.tsx";
 import { LinkBar } from "./parts/LinkState.tsx";
 import { Notices } from "./parts/Notices.tsx";
@@ -112,7 +112,8 @@ function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | nu
 
 /** Single keys count outside of fields only, and can be switched off. */
 function useShortcuts(showKeys: () => void, goTo: () => void): void {
-  useEffect(() => {
+  // At once: a key that is pressed as soon as the page is seen counts.
+  useLayoutEffect(() => {
     let isAfterG = false;
     const key = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
