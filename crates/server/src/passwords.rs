@@ -1,7 +1,7 @@
 //! Password hashing with Argon2id.
 //!
 //! A hash takes tens of milliseconds of CPU time and megabytes on purpose, so it runs on separate
-//! threads, a few at a time, with a bounded queue. These threads have the lowest priority, so that
+//! threads, a few at a time, with a bounded queue. These threads have a low priority, so that
 //! password guesses take little CPU time from requests. When the queue is full, clients are asked
 //! to retry.
 
@@ -26,8 +26,9 @@ use crate::failure::Failure;
 /// The maximum number of queued hashes per running one.
 const WAITING: usize = 16;
 
-/// The lowest priority of a thread.
-const LAST: i32 = 19;
+/// The nice value of the threads. Beside one busy thread, a thread with this value still gets about a tenth of a processor;
+/// with 19, the lowest priority, it would get about a hundredth, and log-ins would take seconds.
+const NICE: i32 = 10;
 
 /// The cost of a hash, and the number of concurrent ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +61,7 @@ impl Threads {
         let runtime = Builder::new_current_thread()
             .thread_name("passwords")
             .max_blocking_threads(number)
-            .on_thread_start(come_last)
+            .on_thread_start(give_way)
             .build();
         let runtime =
             runtime.map_err(|cause| Failure::new("cannot start the threads for passwords", cause))?;
@@ -81,9 +82,9 @@ impl Drop for Threads {
     }
 }
 
-/// Gives this thread the lowest priority.
-fn come_last() {
-    if let Err(error) = setpriority_process(Some(gettid()), LAST) {
+/// Lowers the priority of this thread.
+fn give_way() {
+    if let Err(error) = setpriority_process(Some(gettid()), NICE) {
         tracing::debug!(error = %error, "cannot lower the priority of threads that hash passwords");
     }
 }
