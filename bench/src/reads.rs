@@ -18,8 +18,8 @@ use crate::stats::{median, millis};
 /// Connections that ask at once.
 const ASKERS: u32 = 32;
 
-/// The same beside pgbench.
-const FEW_ASKERS: u32 = 8;
+/// Agents that ask beside pgbench, with a connection each.
+const CREW: u32 = 8;
 
 /// Messages of the long and of the short room.
 const MANY: u32 = 1_000_000;
@@ -32,17 +32,17 @@ const TIME: Duration = Duration::from_secs(SECONDS as u64);
 /// Starts of the server that are timed.
 const STARTS: usize = 7;
 
-/// Something to ask our server, or the bare one.
+/// What is asked of our server, or of the bare one: a request for each asker, repeated if there are more askers.
 struct Question {
     address: String,
-    bytes: Vec<u8>,
+    requests: Vec<Vec<u8>>,
 }
 
 pub(crate) async fn run(place: &Place, rounds: usize) -> Vec<Row> {
     let mut served = place.serve().await;
     let ann = served.server.user("ann");
-    // In the long room, in the short one, in one where nothing was before, and in one where nothing waits.
-    let agents = scene::agents(&served.server, &ann, 4).await;
+    // In the long room, in the short one, in one where nothing was before, and the crew in short ones.
+    let agents = scene::agents(&served.server, &ann, 3 + CREW as usize).await;
     let rooms = scene::rooms(&ann, &agents, 1).await;
     served.server.terminate().await;
     let past = |index: usize, messages| Past {
@@ -51,20 +51,27 @@ pub(crate) async fn run(place: &Place, rounds: usize) -> Vec<Row> {
         agent: &agents[index].id,
         messages,
     };
-    seed::write(&served, &[past(0, MANY), past(1, FEW)]);
+    let mut pasts = vec![past(0, MANY), past(1, FEW)];
+    pasts.extend((3..agents.len()).map(|index| past(index, FEW)));
+    seed::write(&served, &pasts);
     let mut rows = vec![cold_start(place, &mut served).await];
-    for (agent, room) in agents.iter().zip(&rooms).take(3) {
-        ann.sent(room, "what waits", &[&agent.id]).await;
-    }
+    wait_for(&ann, &agents[..3], &rooms).await;
     let bare = Bare::start().await;
     let reads = Reads { place, served, bare, rounds };
     rows.push(reads.who_asks(&agents[0]).await);
     rows.extend(reads.next(&agents, &rooms).await);
     rows.extend(reads.context(&agents, &rooms).await);
     if matches!(place, Place::Postgres(_)) {
-        rows.extend(reads.beside_pgbench(&agents, &rooms).await);
+        rows.extend(reads.beside_pgbench(&ann, &agents[3..], &rooms[3..]).await);
     }
     rows
+}
+
+/// Sends each agent a message in its room, which then waits there.
+async fn wait_for(ann: &Api, agents: &[Api], rooms: &[String]) {
+    for (agent, room) in agents.iter().zip(rooms) {
+        ann.sent(room, "what waits", &[&agent.id]).await;
+    }
 }
 
 /// From the start of the process to the first answer, with all that is in the store.
@@ -129,18 +136,24 @@ impl Reads<'_> {
     }
 
     /// What agents ask most, beside one statement on the leanest tables.
-    async fn beside_pgbench(&self, agents: &[Api], rooms: &[String]) -> Vec<Row> {
+    async fn beside_pgbench(&self, ann: &Api, crew: &[Api], rooms: &[String]) -> Vec<Row> {
         let pgbench = PgBench::start(self.place).await;
         let asked = [
-            ("/next without a message, 8 connections", 3, "messages/next", Read::NoNext, 0.4),
-            ("/next with a message, 8 connections", 0, "messages/next", Read::Next, 0.3),
-            ("context of 50, 8 connections", 0, "context?limit=50", Read::Context, 0.3),
+            ("/next without a message, 8 agents", "messages/next", Read::NoNext, 0.4),
+            ("/next with a message, 8 agents", "messages/next", Read::Next, 0.3),
+            ("context of 50, 8 agents", "context?limit=50", Read::Context, 0.3),
         ];
         let mut rows = Vec::new();
-        for (what, index, path, read, least) in asked {
-            let question = self.question(&agents[index], &format!("/chats/{}/{path}", rooms[index]));
-            let theirs = || async { pgbench.read(read, FEW_ASKERS, SECONDS).rate };
-            let ours = || question.rate_of(FEW_ASKERS);
+        for (what, path, read, least) in asked {
+            if matches!(read, Read::Next) {
+                wait_for(ann, crew, rooms).await;
+            }
+            let each = crew.iter().zip(rooms);
+            let requests =
+                each.map(|(agent, room)| of_agent("GET", agent, &format!("/chats/{room}/{path}"), ""));
+            let question = Question { address: self.served.server.address(), requests: requests.collect() };
+            let theirs = || async { pgbench.read(read, CREW, SECONDS).rate };
+            let ours = || question.rate_of(CREW);
             let (ours, theirs, ratio) = self.medians(ours, theirs).await;
             let beside = format!("pgbench {}", number(theirs, "/s"));
             rows.push(self.row(what, (ours, &beside), ratio, Target::AtLeast(least)));
@@ -167,7 +180,7 @@ impl Reads<'_> {
     }
 
     fn question(&self, agent: &Api, path: &str) -> Question {
-        Question { address: self.served.server.address(), bytes: of_agent("GET", agent, path, "") }
+        Question { address: self.served.server.address(), requests: vec![of_agent("GET", agent, path, "")] }
     }
 
     /// One beside another of ours, which should cost the same.
@@ -197,11 +210,11 @@ impl Reads<'_> {
 
     /// A question to the bare server whose answer has as many bytes, head and all.
     async fn as_long(&self, ours: &Question) -> Question {
-        let bytes = Connection::open(&ours.address).await.ask(&ours.bytes).await.bytes();
+        let bytes = Connection::open(&ours.address).await.ask(&ours.requests[0]).await.bytes();
         let of = |bytes: usize| request("GET", &format!("/answer/{bytes}"), "none", "");
         let body = 1000;
         let head = Connection::open(&self.bare.address).await.ask(&of(body)).await.bytes() - body;
-        Question { address: self.bare.address.clone(), bytes: of(bytes.saturating_sub(head)) }
+        Question { address: self.bare.address.clone(), requests: vec![of(bytes.saturating_sub(head))] }
     }
 
     async fn rates(&self, one: &Question, other: &Question) -> (f64, f64, f64) {
@@ -227,7 +240,8 @@ impl Reads<'_> {
 impl Question {
     /// The number of answers per second with this number of connections.
     async fn rate_of(&self, askers: u32) -> f64 {
-        let askers = (0..askers).map(|_| Asker::of(vec![self.bytes.clone()])).collect();
+        let requests = self.requests.iter().cycle().take(askers as usize);
+        let askers = requests.map(|request| Asker::of(vec![request.clone()])).collect();
         load::closed(&self.address, askers, Instant::now(), WARM, TIME).await.rate()
     }
 }

@@ -12,7 +12,7 @@ use domain::services::Services;
 use http_wire::auth;
 use http_wire::cursor::CursorSeal;
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::limit::{RateLimits, ReadPermit};
+use http_wire::limit::{Class, RateLimits, ReadPermit};
 use http_wire::room_waiters::{IsStopping, RoomWaiters};
 
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ impl Reader<'_> {
 
     /// Waits until the caller may read.
     pub(crate) async fn may_read(&self) -> Result<ReadPermit, ApiError> {
-        self.limits.may_read(self.caller.participant()).await?.permit().await
+        self.limits.may_read(self.caller.participant(), Class::General).await?.permit().await
     }
 }
 

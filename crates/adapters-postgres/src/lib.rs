@@ -137,7 +137,7 @@ impl PostgresStore {
         let (messages, order) = (Messages::default(), commit_order.clone());
         let appender = GroupCommit::start(messages, pool.clone(), order.clone(), running.subscribe());
         let advancer = GroupCommit::start(DeliverySteps, pool.clone(), order, running.subscribe());
-        let backlogs = GroupRead::start(pool.clone());
+        let backlogs = GroupRead::start(pool.clone(), config.group_connections());
         Self {
             pool,
             connect,

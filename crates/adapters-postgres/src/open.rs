@@ -46,6 +46,11 @@ impl PostgresConfig {
         }
     }
 
+    /// The maximum number of connections for groups of requests for the next message.
+    pub fn group_connections(&self) -> usize {
+        (self.connections / 8).max(1)
+    }
+
     /// Checks that the URL can be parsed and the files that it names can be used. The database is
     /// not contacted.
     ///

@@ -184,7 +184,7 @@ impl Session {
 
     /// Waits until the caller may read.
     pub(crate) async fn may_read(&self) -> Result<ReadPermit, ApiError> {
-        self.gateway.limits.may_read(self.caller.participant()).await?.permit().await
+        self.gateway.limits.may_read(self.caller.participant(), Class::General).await?.permit().await
     }
 
     /// The calling agent.

@@ -33,7 +33,7 @@ use domain::webhook::{WebhookMint, WebhookPorts, WebhookService};
 use domain::work::{WorkPorts, WorkService};
 use http_wire::cursor::CursorSeal;
 use http_wire::features::Features;
-use http_wire::limit::{RateLimitConfig, RateLimits};
+use http_wire::limit::{RateLimitConfig, RateLimits, ReadLimit};
 use http_wire::response_budget::{ResponseBudget, ResponseLimit};
 use http_wire::room_waiters::{RoomEvents, RoomWaiters};
 use notifications::Vapid;
@@ -109,11 +109,13 @@ pub(crate) fn token_mint_of_server(config: &Config) -> Result<Arc<dyn TokenMint>
     token_mint(config)
 }
 
-/// The limits. On PostgreSQL reads take at most half of the connections, so that changes find one.
+/// The limits. On PostgreSQL, reads take at most half of the connections, so that changes find one. Some of this half are
+/// for groups of requests for the next message.
 fn rates(config: &Config) -> RateLimitConfig {
     let mut rates = config.rates.clone();
     if let StoreAt::Postgres(database) = &config.store {
-        rates.reads.at_work = (database.connections / 2).max(1);
+        rates.reads.at_work = (database.connections / 2).saturating_sub(database.group_connections()).max(1);
+        rates.next_reads = Some(ReadLimit::GROUPED);
     }
     rates
 }

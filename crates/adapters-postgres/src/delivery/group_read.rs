@@ -2,11 +2,13 @@
 //! ones, with the same statement.
 //!
 //! Beginning a statement, and waking the threads and processes between a caller and its answer, costs more than finding a
-//! row. The first question never waits for others, and a group that takes unusually long does not hold up the next.
+//! row. The first question never waits for others, and a group that takes unusually long does not hold up the next. Only a
+//! few groups run at once: if the database is slow, groups become larger, and leave the connections to others.
 
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::delivery::NextMessage;
@@ -15,7 +17,7 @@ use futures_util::FutureExt;
 use measure::Work;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
 use super::next::{Backlog, next_on};
@@ -42,10 +44,10 @@ struct Question {
 pub(crate) struct GroupRead(Sender<Question>);
 
 impl GroupRead {
-    /// Starts the task in the runtime that this is called in.
-    pub(crate) fn start(pool: Pool) -> Self {
+    /// Starts the task in the runtime that this is called in, with at most this number of concurrent groups.
+    pub(crate) fn start(pool: Pool, at_once: usize) -> Self {
         let (sender, questions) = channel(QUEUE);
-        tokio::spawn(run(pool, questions));
+        tokio::spawn(run(pool, at_once, questions));
         Self(sender)
     }
 
@@ -61,10 +63,17 @@ impl GroupRead {
     }
 }
 
-async fn run(pool: Pool, mut questions: Receiver<Question>) {
+async fn run(pool: Pool, at_once: usize, mut questions: Receiver<Question>) {
+    let permits = Arc::new(Semaphore::new(at_once));
     let mut group = Vec::new();
-    while questions.recv_many(&mut group, MAX_GROUP).await > 0 {
-        let answering = tokio::spawn(answer(pool.clone(), std::mem::take(&mut group)));
+    while let Ok(permit) = permits.clone().acquire_owned().await
+        && questions.recv_many(&mut group, MAX_GROUP).await > 0
+    {
+        let (pool, group) = (pool.clone(), std::mem::take(&mut group));
+        let answering = tokio::spawn(async move {
+            answer(pool, group).await;
+            drop(permit);
+        });
         let _ = timeout(TURN, answering).await;
     }
 }

@@ -126,6 +126,7 @@ type ReadCredential = for<'a> fn(&'a HeaderMap) -> Result<Credential<'a>, Unusab
 /// An authenticated caller.
 struct Admitted {
     who: ParticipantId,
+    class: Class,
     rate: Option<RateState>,
     limits: web::Data<RateLimits>,
     door: Option<Door>,
@@ -183,7 +184,7 @@ async fn admit_within<T: 'static>(
     request.extensions_mut().insert(auth);
     request.extensions_mut().insert(presented);
     request.extensions_mut().insert(read);
-    Ok(Admitted { who, rate, limits, door })
+    Ok(Admitted { who, class, rate, limits, door })
 }
 
 /// Runs the request; a read waits for a permit. The response has the headers of the caller's rate,
@@ -191,10 +192,10 @@ async fn admit_within<T: 'static>(
 async fn answer<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
-    Admitted { who, rate, limits, door }: Admitted,
+    Admitted { who, class, rate, limits, door }: Admitted,
 ) -> Result<ServiceResponse<B>, Error> {
     if request.method().is_safe() {
-        let permit = read_permit(&limits, who).await;
+        let permit = read_permit(&limits, who, class).await;
         let permit = permit.map_err(|error| {
             let error = noted::refusal(request.request(), who, door, error);
             rate.into_iter().fold(error, limit::with_rate)
@@ -222,8 +223,8 @@ pub fn end_read(request: &HttpRequest) {
 }
 
 /// Waits for the permit of a read.
-async fn read_permit(limits: &RateLimits, who: ParticipantId) -> Result<ReadPermit, ApiError> {
-    limits.may_read(who).await?.permit().await
+async fn read_permit(limits: &RateLimits, who: ParticipantId, class: Class) -> Result<ReadPermit, ApiError> {
+    limits.may_read(who, class).await?.permit().await
 }
 
 /// Checks the credential again after a body that took long to arrive: one that was revoked meanwhile

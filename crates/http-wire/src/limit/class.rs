@@ -9,6 +9,8 @@ pub enum Class {
     General,
     /// Operations of an agent for every message, or every few seconds.
     Work,
+    /// Asking for the next message, which counts as work.
+    Next,
     /// Operations that reach strangers, or create something permanent.
     Invitation,
     /// Uploads and downloads.
@@ -23,9 +25,10 @@ impl Class {
         let mut segments = path.trim_end_matches('/').rsplit('/');
         let (last, before) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
         match (method.as_str(), before, last) {
-            ("GET", "messages", "next")
-            | ("GET" | "POST", _, "activity")
-            | ("POST", _, "processing" | "processed" | "failed") => Self::Work,
+            ("GET", "messages", "next") => Self::Next,
+            ("GET" | "POST", _, "activity") | ("POST", _, "processing" | "processed" | "failed") => {
+                Self::Work
+            }
             ("POST", "contacts", "add" | "requests" | "resolve")
             | ("POST", "agents", "register")
             | ("POST", "me", "api-keys")
@@ -51,7 +54,8 @@ mod tests {
     fn operations_have_their_class() {
         let (get, post) = (Method::GET, Method::POST);
         for (method, path, class) in [
-            (&get, "/api/v1/agent/chats/c/messages/next", Class::Work),
+            (&get, "/api/v1/agent/chats/c/messages/next", Class::Next),
+            (&get, "/api/v1/agent/chats/c/activity", Class::Work),
             (&post, "/api/v1/agent/chats/c/messages/m/processing", Class::Work),
             (&post, "/api/v1/agent/chats/c/messages/m/processed", Class::Work),
             (&post, "/api/v1/agent/chats/c/messages/m/failed", Class::Work),

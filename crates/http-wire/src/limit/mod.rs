@@ -75,6 +75,8 @@ pub struct RateLimitConfig {
     pub responses: Option<Quota>,
     /// The concurrent reads; there is always a limit.
     pub reads: ReadLimit,
+    /// The concurrent requests for the next message; `None` if they count among the other reads.
+    pub next_reads: Option<ReadLimit>,
     /// Proxies whose statement of the client's address is trusted.
     pub trusted_proxies: Vec<Network>,
 }
@@ -92,6 +94,7 @@ impl Default for RateLimitConfig {
             registrations: Quota::per_hour(30),
             responses: Quota::new(8192, 65_536),
             reads: ReadLimit::default(),
+            next_reads: None,
             trusted_proxies: Vec::new(),
         }
     }
@@ -111,6 +114,7 @@ impl RateLimitConfig {
             registrations: None,
             responses: None,
             reads: ReadLimit::default(),
+            next_reads: None,
             trusted_proxies: Vec::new(),
         }
     }
@@ -130,6 +134,7 @@ pub struct RateLimits {
     registrations: Option<RateLimiter>,
     responses: Option<RateLimiter>,
     reads: Arc<Reads>,
+    next_reads: Arc<Reads>,
     transfers: Arc<Transfers>,
     trusted_proxies: Vec<Network>,
     failures: FailureTrace,
@@ -145,6 +150,7 @@ impl RateLimits {
     /// Makes the limits, with this clock.
     pub fn new(config: RateLimitConfig, clock: Arc<dyn Clock>) -> Self {
         let limiter = |quota: Option<Quota>| quota.map(|quota| RateLimiter::new(quota, Duration::ZERO));
+        let reads = Reads::new(config.reads);
         Self {
             general: limiter(config.general),
             work: limiter(config.work),
@@ -156,7 +162,8 @@ impl RateLimits {
             anonymous: limiter(config.anonymous),
             registrations: limiter(config.registrations),
             responses: config.responses.map(|quota| RateLimiter::new(quota, RESPONSES_DEBT)),
-            reads: Reads::new(config.reads),
+            next_reads: config.next_reads.map_or_else(|| reads.clone(), Reads::new),
+            reads,
             transfers: Arc::default(),
             trusted_proxies: config.trusted_proxies,
             failures: FailureTrace::new(clock.clone()),
@@ -334,7 +341,7 @@ impl RateLimits {
     pub fn spend(&self, who: ParticipantId, class: Class) -> Option<Result<RateState, RateState>> {
         let limiter = match class {
             Class::General => &self.general,
-            Class::Work => &self.work,
+            Class::Work | Class::Next => &self.work,
             Class::Invitation => &self.invitations,
             Class::Files => &self.files,
             Class::Connect => &self.connects,
@@ -349,14 +356,15 @@ impl RateLimits {
         RateState { reset: self.clock.now().plus(left), ..rate }
     }
 
-    /// Waits until `who` may run another read, unless the size of earlier responses exceeds the
+    /// Waits until `who` may run another read of this class, unless the size of earlier responses exceeds the
     /// quota.
     ///
     /// # Errors
     /// 429 if the caller has read too much or has too many queued reads, 503 after a long wait.
-    pub async fn may_read(&self, who: ParticipantId) -> Result<CallerReadPermit, ApiError> {
+    pub async fn may_read(&self, who: ParticipantId, class: Class) -> Result<CallerReadPermit, ApiError> {
         let key = who.uuid().as_u128();
-        let permit = self.reads.caller_permit(key).await?;
+        let reads = if class == Class::Next { &self.next_reads } else { &self.reads };
+        let permit = reads.caller_permit(key).await?;
         // Responses during the wait count as well.
         self.not_in_debt(key)?;
         Ok(permit)

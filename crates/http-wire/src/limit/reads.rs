@@ -5,6 +5,8 @@
 //! of arrival: with a few reads of each caller there, that is round-robin over the callers. This
 //! precedes every store, so the threads that read from SQLite and the connections to PostgreSQL are
 //! shared in the same way, and changes never queue behind more reads than are running.
+//!
+//! A store that answers many requests for the next message together gets more of these at once.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -27,6 +29,13 @@ pub struct ReadLimit {
     pub waiting: usize,
     /// The maximum time that a read waits for a permit.
     pub patience: Duration,
+}
+
+impl ReadLimit {
+    /// The limits of requests for the next message, if the store answers them in groups. The texts of the messages take
+    /// at most 32 MiB at once, not counting copies.
+    pub const GROUPED: Self =
+        Self { at_work: 64, per_caller: 8, waiting: 256, patience: Duration::from_secs(10) };
 }
 
 impl Default for ReadLimit {

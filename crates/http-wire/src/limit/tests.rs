@@ -5,6 +5,7 @@ use actix_web::test::TestRequest;
 use domain::id::{AgentId, UserId};
 use domain::login::TypedName;
 use domain::time::Timestamp;
+use futures_util::FutureExt;
 use uuid::Uuid;
 
 use super::*;
@@ -295,7 +296,7 @@ async fn large_responses_delay_the_next_read() {
     let (limits, clock) = limits(RateLimitConfig { responses, ..RateLimitConfig::off() });
     let [ann, ben] = [1, 2].map(|number| ParticipantId::User(UserId::new(Uuid::from_u128(number))));
     let may_read = async |who| {
-        let error = limits.may_read(who).await.err()?;
+        let error = limits.may_read(who, Class::General).await.err()?;
         let answer = actix_web::ResponseError::error_response(&error);
         Some((error.code(), answer.headers().get("retry-after").unwrap().to_str().unwrap().to_owned()))
     };
@@ -319,4 +320,29 @@ async fn large_responses_delay_the_next_read() {
         Some((ErrorCode::RateLimited, "11".to_owned())),
         "what is owed is bounded"
     );
+}
+
+/// A caller that loads pages, and the pages of all callers, do not delay requests for the next message if these have
+/// permits of their own; the other way round likewise.
+#[actix_web::test]
+async fn requests_for_the_next_message_may_have_permits_of_their_own() {
+    let agents = [1, 2, 3].map(|number| ParticipantId::Agent(AgentId::new(Uuid::from_u128(number))));
+    let few = ReadLimit { at_work: 2, per_caller: 1, ..ReadLimit::default() };
+    for next_reads in [Some(few), None] {
+        let config = RateLimitConfig { reads: few, next_reads, ..RateLimitConfig::off() };
+        let (limits, _) = limits(config);
+        let begin = |who, class| {
+            let read = async { limits.may_read(who, class).await.unwrap().permit().await.unwrap() };
+            read.now_or_never()
+        };
+        for (class, other) in [(Class::General, Class::Next), (Class::Next, Class::Work)] {
+            let running = [begin(agents[0], class), begin(agents[1], class)];
+            assert!(running.iter().all(Option::is_some));
+            assert!(begin(agents[0], class).is_none(), "a second of the same caller");
+            assert!(begin(agents[2], class).is_none(), "one more than run at once");
+            for who in agents {
+                assert_eq!(begin(who, other).is_some(), next_reads.is_some(), "{other:?} beside {class:?}");
+            }
+        }
+    }
 }

@@ -43,6 +43,7 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
              reads get 429.",
         ),
         reads: ReadLimit::default(),
+        next_reads: None,
         registrations: None,
         trusted_proxies: Vec::new(),
     };

@@ -69,3 +69,35 @@ async fn questions_that_wait_share_a_statement_and_fail_alone() {
     assert!(matches!(found.remove(1), Err(StoreError::Broken(_))));
     assert_eq!(found.into_iter().filter_map(Result::unwrap).count(), 2);
 }
+
+/// While the database does not answer, requests for the next message leave connections to everything else.
+#[tokio::test]
+async fn a_slow_database_does_not_give_all_connections_to_groups() {
+    let database = server().database();
+    let config = PostgresConfig { connections: 4, ..PostgresConfig::at(&database.url()) };
+    let store = Arc::new(PostgresStore::open(&config).await.unwrap());
+    let world = World::on(Stores::of(&store, PostgresStore::close));
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    let sent = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
+
+    let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    Client::batch_execute(&client, "BEGIN; LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let mut asked = Vec::new();
+    // Each begins when the group before it has had its turn.
+    for _ in 0..2 * config.connections {
+        let mut next = Box::pin(store.next(bot.id, chat, world.clock.now()));
+        assert!(timeout(TURN * 4, &mut next).await.is_err(), "it waits for the lock");
+        asked.push(next);
+    }
+    let others = join_all((1..config.connections).map(|_| store.pool.acquire())).await;
+    for connection in others {
+        connection.unwrap().release();
+    }
+    Client::batch_execute(&client, "COMMIT").await.unwrap();
+    for found in join_all(asked).await {
+        assert_eq!(found.unwrap().unwrap().message.unwrap().id, sent);
+    }
+}
