@@ -112,7 +112,7 @@ function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | nu
 
 /** Single keys count outside of fields only, and can be switched off. */
 function useShortcuts(showKeys: () => void, goTo: () => void): void {
-  // At once: a key that is pressed as soon as the page is seen counts.
+  // Before the first paint, so that a key pressed as soon as the page is visible counts.
   useLayoutEffect(() => {
     let isAfterG = false;
     const key = (event: KeyboardEvent): void => {

@@ -238,8 +238,6 @@ export async function logIn({ page, base, server }) {
   await page.getByLabel("API key").fill(server.key);
   await page.getByRole("button", { name: "Log in", exact: true }).click();
   await page.getByRole("navigation").waitFor();
-  // The page listens to keys from the frame after the first.
-  await page.evaluate(() => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 
 /** Sets the first user's password, and leaves the page logged in. */
