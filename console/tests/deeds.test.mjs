@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { scene } from "./scene.mjs";
-import { assertClean, closeBrowser, logIn, openRoom, PASSWORD, shownTexts, until, world } from "./world.mjs";
+import { assertClean, BROWSER, closeBrowser, logIn, openRoom, PASSWORD, shownTexts, until, world } from "./world.mjs";
 
 after(closeBrowser);
 
@@ -244,7 +244,9 @@ test("a_key_is_shown_though_the_dialog_was_closed", async t => {
 
 test("agents_are_changed_and_deleted_and_keys_rotated", async t => {
   const it = await world(t);
-  const { page, base, server, seen } = it;
+  const { page, base, context, server, seen } = it;
+  // In chromium-headless-shell, there is nobody to ask.
+  if (BROWSER === "chromium") await context.grantPermissions(["clipboard-write"]);
   const writer = await server.agent("Writer");
   await logIn(it);
   await page.goto(`${base}/agents/${writer.id}`);

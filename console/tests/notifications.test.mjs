@@ -6,6 +6,8 @@ import { after, test } from "node:test";
 import { assertClean, BROWSER, closeBrowser, logIn, reflows, submit, until, violations, world } from "./world.mjs";
 
 after(closeBrowser);
+// chromium-headless-shell shows no notifications.
+delete process.env.CONSOLE_CHROMIUM;
 
 /** Takes what the server sends. */
 async function receiver(t) {

@@ -155,16 +155,16 @@ test("an_answer_for_the_first_user_does_not_reach_the_second", async t => {
   const key = await invited(server, "bob");
   await logIn(it);
   let release;
-  const isHeld = new Promise(resolve => {
-    void page.route("**/me/peers?*", async route => {
-      const answer = await route.fetch();
-      resolve();
-      await new Promise(go => { release = go; });
-      await route.fulfill({ response: answer });
-    }, { times: 1 });
+  let isFirst = true;
+  await page.route("**/me/peers?*", async route => {
+    if (!isFirst) return route.continue();
+    isFirst = false;
+    const answer = await route.fetch();
+    await new Promise(go => { release = go; });
+    await route.fulfill({ response: answer });
   });
   await page.keyboard.press("Control+k");
-  await isHeld;
+  await until("the answer is held", () => release);
   await logInElsewhere(it, key);
   await page.getByRole("navigation").getByText("bob Ray").waitFor();
   const own = page.waitForResponse(/\/me\/peers\?/);
