@@ -306,17 +306,19 @@ test("a_long_room_is_read_in_pages_without_a_jump", async t => {
   // The row that is looked at moves as far as the wheel says, whatever is put above it.
   await page.evaluate(() => {
     const feed = document.querySelector(".feed");
-    globalThis.jumps = 0;
-    let row = null, top = 0, scrolled = 0;
+    globalThis.jumps = [];
+    let row = null, top = 0, wheels = 0;
+    feed.addEventListener("wheel", () => { wheels++; }, { passive: true });
     const look = () => {
       if (row?.isConnected) {
         const moved = row.getBoundingClientRect().top - top;
-        // Rows above change scrollTop too, so a jump is a move that no scroll of the wheel (at most 400 px) explains.
-        if (moved < -4 || moved > 900) globalThis.jumps++;
+        // Rows above change scrollTop too, so a jump is a move that the turns of the wheel (400 px each) do not explain.
+        // Several come in one frame if the machine is busy. Then a row may also go back by one line of text, for a frame.
+        if (moved < -32 || moved > 100 + 400 * Math.max(2, wheels + 1)) globalThis.jumps.push({ moved, wheels });
       }
+      wheels = 0;
       row = [...feed.querySelectorAll("[data-text]")].find(one => one.getBoundingClientRect().bottom > 200);
       top = row?.getBoundingClientRect().top ?? 0;
-      scrolled = feed.scrollTop;
       requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
@@ -325,7 +327,7 @@ test("a_long_room_is_read_in_pages_without_a_jump", async t => {
     await page.mouse.wheel(0, -400);
     return (await page.getByText("This is the beginning of the room.").count()) === 1;
   }, 60_000);
-  assert.equal(await page.evaluate(() => globalThis.jumps), 0);
+  assert.deepEqual(await page.evaluate(() => globalThis.jumps), []);
   const shown = await shownTexts(page);
   assert.ok(shown.length <= 300, String(shown.length));
   assert.deepEqual(shown, all.slice(0, shown.length));
