@@ -55,7 +55,7 @@ pub(crate) async fn run(place: &Place, rounds: usize) -> Vec<Row> {
     pasts.extend((3..agents.len()).map(|index| past(index, FEW)));
     seed::write(&served, &pasts);
     let mut rows = vec![cold_start(place, &mut served).await];
-    wait_for(&ann, &agents[..3], &rooms).await;
+    send_to_each(&ann, &agents[..3], &rooms).await;
     let bare = Bare::start().await;
     let reads = Reads { place, served, bare, rounds };
     rows.push(reads.who_asks(&agents[0]).await);
@@ -68,7 +68,7 @@ pub(crate) async fn run(place: &Place, rounds: usize) -> Vec<Row> {
 }
 
 /// Sends each agent a message in its room, which then waits there.
-async fn wait_for(ann: &Api, agents: &[Api], rooms: &[String]) {
+async fn send_to_each(ann: &Api, agents: &[Api], rooms: &[String]) {
     for (agent, room) in agents.iter().zip(rooms) {
         ann.sent(room, "what waits", &[&agent.id]).await;
     }
@@ -146,7 +146,7 @@ impl Reads<'_> {
         let mut rows = Vec::new();
         for (what, path, read, least) in asked {
             if matches!(read, Read::Next) {
-                wait_for(ann, crew, rooms).await;
+                send_to_each(ann, crew, rooms).await;
             }
             let each = crew.iter().zip(rooms);
             let requests =

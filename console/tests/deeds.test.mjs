@@ -245,7 +245,7 @@ test("a_key_is_shown_though_the_dialog_was_closed", async t => {
 test("agents_are_changed_and_deleted_and_keys_rotated", async t => {
   const it = await world(t);
   const { page, base, context, server, seen } = it;
-  // In chromium-headless-shell, there is nobody to ask.
+  // chromium-headless-shell cannot ask for permission.
   if (BROWSER === "chromium") await context.grantPermissions(["clipboard-write"]);
   const writer = await server.agent("Writer");
   await logIn(it);

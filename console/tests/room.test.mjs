@@ -313,7 +313,7 @@ test("a_long_room_is_read_in_pages_without_a_jump", async t => {
       if (row?.isConnected) {
         const moved = row.getBoundingClientRect().top - top;
         // Rows above change scrollTop too, so a jump is a move that the turns of the wheel (400 px each) do not explain.
-        // Several come in one frame if the machine is busy. Then a row may also go back by one line of text, for a frame.
+        // On a busy machine, one frame can have several turns, and a row can go back by one line for a frame.
         if (moved < -32 || moved > 100 + 400 * Math.max(2, wheels + 1)) globalThis.jumps.push({ moved, wheels });
       }
       wheels = 0;
